@@ -1,0 +1,47 @@
+//! What can fail in this crate; turned into a gRPC status in `rpc` alone.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use seine_common::url::UrlError;
+
+use crate::filesaver::MAX_DESCRIPTION_BYTES;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the request holds no {0}; send one page with each request")]
+    Missing(&'static str),
+    #[error("the page has no usable URL: {0}")]
+    PageUrl(#[from] UrlError),
+    #[error("the page's URL {0:?} holds characters that no URL may hold; send it in canonical form")]
+    UnsafeUrl(String),
+    #[error("the page's description has {0} bytes; at most {MAX_DESCRIPTION_BYTES} can be kept")]
+    TooLarge(usize),
+    #[error("a page made the worker panic: {0}; please report it with the page's URL")]
+    Panicked(String),
+    #[error("cannot {action} {}: {error}; check free space and permissions", .path.display())]
+    Io { action: &'static str, path: PathBuf, error: io::Error },
+    #[error(
+        "description log {} starts at {found} where the one before it ends at {expected}; a file is missing or damaged, restore it from a copy",
+        .path.display()
+    )]
+    LogGap { path: PathBuf, expected: u64, found: u64 },
+    #[error(
+        "the description log has no valid entry at offset {offset} ({reason}); follow from an offset that the log gave"
+    )]
+    NotAnEntry { offset: u64, reason: &'static str },
+    #[error("the description log is damaged at offset {offset} ({reason}); restore it from a copy")]
+    Damaged { offset: u64, reason: &'static str },
+    #[error("offset {offset} is beyond the end {end} of the description log; is it of another log?")]
+    BeyondEnd { offset: u64, end: u64 },
+    #[error("{0}")]
+    NotSaved(String),
+    #[error("the filesaver is closed")]
+    Closed,
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), error }
+    }
+}

@@ -1,0 +1,199 @@
+//! What is read from pages written by hand.
+
+use seine_common::url::CanonicalUrl;
+
+use super::links::{Link, MAX_ANCHOR_BYTES, MAX_LINK_BYTES, MAX_LINKS};
+use super::*;
+use crate::parse::parse;
+
+struct Page {
+    title: String,
+    text: String,
+    links: Vec<Link>,
+}
+
+fn read(html: &str) -> Page {
+    let mut extraction = Extraction::new("seine");
+    parse(html.as_bytes(), &mut extraction);
+    let page = CanonicalUrl::parse("http://example.org/dir/page.html").unwrap();
+    Page {
+        title: extraction.metadata.title.finish(),
+        text: extraction.text.finish(),
+        links: extraction.links.resolve(&page, extraction.metadata.base.as_deref()),
+    }
+}
+
+fn text(html: &str) -> String {
+    read(html).text
+}
+
+fn urls(html: &str) -> Vec<String> {
+    read(html).links.into_iter().map(|link| link.url).collect()
+}
+
+/// URL and anchor text.
+fn links(html: &str) -> Vec<(String, String)> {
+    read(html).links.into_iter().map(|link| (link.url, link.text)).collect()
+}
+
+fn link(url: &str, text: &str) -> (String, String) {
+    (url.to_owned(), text.to_owned())
+}
+
+#[test]
+fn block_elements_end_a_line_and_inline_elements_do_not() {
+    assert_eq!(
+        text("<h1>Title</h1><p>One <b>bo</b>ld\n word.<p>Two<br>three<div>four</div>five"),
+        "Title\nOne bold word.\nTwo\nthree\nfour\nfive"
+    );
+    assert_eq!(text("<table><tr><td>a</td><td>b</td></tr><tr><th>c<th>d</table>"), "a b\nc d");
+    assert_eq!(text("<ul><li>x<li>y</ul>z"), "x\ny\nz");
+}
+
+#[test]
+fn no_tag_script_style_or_template_survives() {
+    let html = "a<script>var x = '<p>no</p>';</script>b<style>p { color: red }</style>c\
+        <template><p>no <script>no</script></p><template>no</template>no</template>d<!-- no <p> -->e<noscript>no</noscript>f";
+    assert_eq!(text(html), "abcdef");
+    assert_eq!(text("a<script>document.write('<!-- <script> no <\\/script> -->')</script>b"), "ab");
+    assert_eq!(text("a<SCRIPT>no</Script >b<![CDATA[no]]>c<?php no ?>d"), "abcd");
+    assert_eq!(text("<iframe>no</iframe><noembed>no</noembed>yes"), "yes");
+}
+
+#[test]
+fn entities_are_decoded_and_odd_signs_survive() {
+    assert_eq!(
+        text("Fish &amp; chips &lt;b&gt; &eacute;&#x4f60;&#22909; &nbsp; AT&T 1 < 2"),
+        "Fish & chips <b> é你好 AT&T 1 < 2"
+    );
+    assert_eq!(text("<\u{e9} x <\u{4f60}"), "<\u{e9} x <\u{4f60}");
+}
+
+#[test]
+fn the_first_title_outside_pictures_counts() {
+    let page = read("<title> A &amp;\n b <i>c</i></title><title>second</title>text");
+    assert_eq!((page.title.as_str(), page.text.as_str()), ("A & b <i>c</i>", "text"));
+    let page = read("<svg><title>icon</title></svg><title>Page</title>text");
+    assert_eq!((page.title.as_str(), page.text.as_str()), ("Page", "text"));
+    assert_eq!(read("<svg><script href=x /><title/></svg>shown").text, "shown");
+    assert_eq!(read("<template><title>no</title></template><title>yes</title>").title, "yes");
+}
+
+#[test]
+fn all_kinds_of_links_are_found_in_page_order() {
+    let html = r#"<meta http-equiv="Refresh" content="5; URL='next.html'"><a href=a>A</a>
+        <map><area href="/b" alt="B side"></map><iframe src="c"></iframe>
+        <frameset><frame src='d'></frameset><a name=x>not a link</a>"#;
+    let found = read(html).links;
+    let expected = [
+        ("http://example.org/dir/next.html", "", LinkKind::Refresh),
+        ("http://example.org/dir/a", "A", LinkKind::Anchor),
+        ("http://example.org/b", "B side", LinkKind::Area),
+        ("http://example.org/dir/c", "", LinkKind::Frame),
+        ("http://example.org/dir/d", "", LinkKind::Frame),
+    ];
+    let expected = expected.map(|(url, text, kind)| Link { url: url.into(), text: text.into(), kind, follow: true });
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_first_base_holds_for_all_links_wherever_it_stands() {
+    let html =
+        "<a href=one></a><base target=_top><base href='/other/'><base href=/third/><a href='two?x=1&amp;y=2#part'>";
+    assert_eq!(urls(html), ["http://example.org/other/one", "http://example.org/other/two?x=1&y=2"]);
+    assert_eq!(urls("<base href='https://cdn.test/d/'><a href=x>"), ["https://cdn.test/d/x"]);
+    assert_eq!(urls("<base href='http://['><a href=x>"), ["http://example.org/dir/x"]);
+}
+
+#[test]
+fn what_is_not_http_or_not_a_url_is_dropped() {
+    let html = "<a href='mailto:a@b.c'></a><a href='javascript:void(0)'></a><a href='http://'></a><a href='tel:1'></a>\
+        <a href=''></a><a href='#top'></a><a href></a><a href='  ok  '></a>";
+    assert_eq!(urls(html), ["http://example.org/dir/ok"]);
+    // A place on another page is a link to that page.
+    assert_eq!(urls("<base href=/><a href='#top'>"), ["http://example.org/"]);
+}
+
+#[test]
+fn a_link_counts_once_with_its_first_text() {
+    let html = "<a href=a#1><img src=x></a><a href=./a>Text</a><a href=a>Other</a>";
+    assert_eq!(links(html), [link("http://example.org/dir/a", "Text")]);
+}
+
+#[test]
+fn nofollow_links_are_described_but_not_followed() {
+    let html =
+        "<a href=a rel='external NOFOLLOW'>A</a><a href=b rel=next>B</a><a href=c rel=nofollow></a><a href=c></a>";
+    let found: Vec<_> = read(html).links.into_iter().map(|link| (link.url, link.follow)).collect();
+    let expected = [("a", false), ("b", true), ("c", true)];
+    assert_eq!(found, expected.map(|(name, follow)| (format!("http://example.org/dir/{name}"), follow)));
+}
+
+#[test]
+fn anchor_text_is_what_a_reader_would_see() {
+    let html = "<a href=a> To <b>the</b><br>top <img alt='of the hill'><script>no</script></a> outside";
+    assert_eq!(links(html), [link("http://example.org/dir/a", "To the top of the hill")]);
+    assert_eq!(text(html), "To the\ntop outside");
+    let long = format!("<a href=a>{}</a>", "word ".repeat(1000));
+    assert!(links(&long)[0].1.len() <= MAX_ANCHOR_BYTES);
+}
+
+#[test]
+fn broken_markup_gives_what_browsers_make_of_it() {
+    // An anchor that is never closed ends where the next begins.
+    assert_eq!(
+        links("<a href=a>one<p><a href=b>two"),
+        [link("http://example.org/dir/a", "one"), link("http://example.org/dir/b", "two")]
+    );
+    // The first of two equal attributes counts; quotes may be missing; case does not matter.
+    assert_eq!(
+        urls("<A HREF=a href=b><a\nhref = 'c'class=x><a/href=d/>"),
+        ["a", "c", "d/"].map(|name| format!("http://example.org/dir/{name}"))
+    );
+    // A tag that never ends is no tag.
+    assert_eq!(links("<a href=a>x</a><a href='b"), [link("http://example.org/dir/a", "x")]);
+    assert_eq!(urls("<a href=a</a>"), ["http://example.org/dir/a%3C/a"]);
+}
+
+#[test]
+fn links_that_only_look_like_links_are_none() {
+    let html = "<!-- <a href=a> --><script>'<a href=b>'</script><style><a href=c></style><textarea><a href=d></textarea>\
+        <title><a href=e></title><template><a href=f></template><xmp><a href=g></xmp><iframe><a href=h></iframe>";
+    assert_eq!(urls(html), Vec::<String>::new());
+    assert_eq!(urls("<noscript><a href=real>x</a></noscript>"), ["http://example.org/dir/real"]);
+}
+
+#[test]
+fn meta_tags_describe_the_page() {
+    let mut extraction = Extraction::new("seine");
+    let html = "<html lang=' '><html lang=cs-CZ><meta name=Description content=' Short\n one '><meta name=description content=second>\
+        <meta name=robots content=nofollow><meta name=SEINE content=noindex><meta name=otherbot content=none>\
+        <meta http-equiv=Content-Type content='text/html; charset=windows-1250'><meta charset=utf-8>";
+    parse(html.as_bytes(), &mut extraction);
+    let metadata = extraction.metadata;
+    assert_eq!(metadata.description, "Short one");
+    assert_eq!(metadata.lang.as_deref(), Some("cs-CZ"));
+    assert_eq!(metadata.charset.as_deref(), Some("windows-1250"));
+    assert!(metadata.robots.noindex && metadata.robots.nofollow);
+}
+
+#[test]
+fn refresh_is_read_as_browsers_read_it() {
+    let target = |content: &str| links::refresh_target(content).map(|target| String::from_utf8(target).unwrap());
+    assert_eq!(target("0;url=a").as_deref(), Some("a"));
+    assert_eq!(target(" 3.5 , URL = \"b c\" ignored").as_deref(), Some("b c"));
+    assert_eq!(target("1 d").as_deref(), Some("d"));
+    assert_eq!(target("5"), None);
+    assert_eq!(target("5;"), None);
+    assert_eq!(target("url=a"), None);
+    assert_eq!(target("1;ur\u{e9}"), Some("ur\u{e9}".into()));
+}
+
+#[test]
+fn endless_pages_give_a_bounded_description() {
+    let many: String = (0..MAX_LINKS + 10).map(|i| format!("<a href={i}>x</a>")).collect();
+    assert_eq!(urls(&many).len(), MAX_LINKS);
+    let long: String = (0..3000).map(|i| format!("<a href={i}{}>x</a>", "y".repeat(4000))).collect();
+    let total: usize = links(&long).iter().map(|(url, text)| url.len() + text.len()).sum();
+    assert!(total <= MAX_LINK_BYTES && total > MAX_LINK_BYTES / 2, "{total}");
+}

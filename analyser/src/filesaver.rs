@@ -1,0 +1,176 @@
+//! Keeps pages and descriptions for good: a WARC archive and a description log under one directory.
+//!
+//! A page comes in over [`service`]; its records are made and compressed on the CPU pool ([`prepare`]); one writer
+//! thread ([`commit`]) appends batches to the [`archive`] and the [`description_log`], syncs both, and only then
+//! acknowledges. [`follow`] gives readers of the log what is durable. [`recover`] puts right what a killed process left.
+//!
+//! Life cycle: [`Filesaver::open`] recovers and starts the writer → [`Filesaver::service`] as often as wanted →
+//! [`Filesaver::close`] seals the open archive file. A process that is killed instead loses nothing acknowledged.
+
+mod service;
+mod prepare;
+mod warc;
+mod gzip;
+mod commit;
+mod append_file;
+mod archive;
+mod description_log;
+mod follow;
+mod recover;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use seine_common::data_dir::sync_directory;
+use seine_common::limits::{MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
+use seine_proto::common::v1::ArchivePosition;
+use seine_proto::filesaver::v1::filesaver_server::FilesaverServer;
+use seine_proto::filesaver::v1::{LogEntry, Withdrawn, log_entry::Entry};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::cpu_pool::CpuPool;
+use crate::error::Error;
+use archive::Archive;
+use commit::{Command, Writer};
+use description_log::entry::EntryBody;
+use description_log::{DescriptionLog, Segments, log_id};
+pub use prepare::PreparedPage;
+use recover::{recover_archive, recover_log};
+pub use service::FilesaverService;
+
+/// Archive files are sealed when they have reached this.
+pub const DEFAULT_SEGMENT_BYTES: u64 = 1 << 30;
+/// Larger descriptions are refused, so that each fits in a message to a follower.
+pub const MAX_DESCRIPTION_BYTES: usize = 16 << 20;
+/// Commands waiting for the writer.
+const QUEUED_COMMANDS: usize = 256;
+/// Bodies of pages between their arrival and their commit, all streams together.
+const QUEUED_BYTES: usize = 2 * MAX_BODY_BYTES;
+
+/// What an acknowledgement means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Synced: survives a power cut.
+    Sync,
+    /// Written: survives a killed process; syncing is left to the system.
+    Os,
+}
+
+#[derive(Clone, Debug)]
+pub struct FilesaverConfig {
+    pub durability: Durability,
+    pub segment_bytes: u64,
+    /// Name and version of the program, for the archive's warcinfo records.
+    pub software: String,
+}
+
+impl Default for FilesaverConfig {
+    fn default() -> Self {
+        let software = format!("Seine/{}", env!("CARGO_PKG_VERSION"));
+        Self { durability: Durability::Sync, segment_bytes: DEFAULT_SEGMENT_BYTES, software }
+    }
+}
+
+/// The store and its writer thread. The directory must not be open twice at a time.
+pub struct Filesaver {
+    shared: Arc<Shared>,
+    writer: JoinHandle<()>,
+}
+
+/// What services, streams and followers need.
+pub(crate) struct Shared {
+    commands: mpsc::Sender<Command>,
+    durable_end: watch::Receiver<u64>,
+    segments: Segments,
+    log_id: String,
+    cpu: CpuPool,
+    /// Counts bytes.
+    queue: Arc<Semaphore>,
+    closing: CancellationToken,
+}
+
+impl Filesaver {
+    pub fn open(dir: &Path, config: FilesaverConfig) -> Result<Self, Error> {
+        let (archive_dir, log_dir) = (dir.join("archive"), dir.join("log"));
+        for dir in [&archive_dir, &log_dir] {
+            fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, error))?;
+        }
+        sync_directory(dir).map_err(|error| Error::io("sync", dir, error))?;
+        let log_id = log_id(&log_dir)?;
+        let segments = Segments::list(&log_dir)?;
+        let recovered = recover_log(&segments)?;
+        recover_archive(&archive_dir, recovered.last_page.as_ref())?;
+        let log = DescriptionLog::open(segments.clone(), recovered.end)?;
+        let archive = Archive::new(archive_dir.clone(), config.durability, config.segment_bytes, config.software)?;
+
+        let (commands, waiting) = mpsc::channel(QUEUED_COMMANDS);
+        let (published, durable_end) = watch::channel(recovered.end);
+        let writer = Writer::new(archive, log, config.durability, published);
+        let writer = std::thread::Builder::new()
+            .name("filesaver-writer".to_owned())
+            .spawn(move || writer.run(waiting))
+            .map_err(|error| Error::io("start the writer for", &archive_dir, error))?;
+        let shared = Shared {
+            commands,
+            durable_end,
+            segments,
+            log_id,
+            cpu: CpuPool::new("filesaver-cpu"),
+            queue: Arc::new(Semaphore::new(QUEUED_BYTES)),
+            closing: CancellationToken::new(),
+        };
+        Ok(Self { shared: Arc::new(shared), writer })
+    }
+
+    /// The gRPC service, with its message limits set.
+    pub fn service(&self) -> FilesaverServer<FilesaverService> {
+        FilesaverServer::new(FilesaverService::new(Arc::clone(&self.shared)))
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+
+    pub fn log_id(&self) -> &str {
+        &self.shared.log_id
+    }
+
+    /// Where the durable part of the description log ends.
+    pub fn log_end(&self) -> u64 {
+        *self.shared.durable_end.borrow()
+    }
+
+    /// Notes in the log that a page is gone or must be forgotten. Returns the end of the entry once it is durable.
+    pub async fn withdraw(&self, withdrawn: Withdrawn) -> Result<u64, Error> {
+        let entry = EntryBody::of(&LogEntry { entry: Some(Entry::Withdrawn(withdrawn)) });
+        let (done, answer) = oneshot::channel();
+        self.shared.command(Command::Withdraw { entry, done }).await?;
+        answer.await.map_err(|_| Error::Closed)?.map_err(Error::NotSaved)
+    }
+
+    /// Ends followers, commits what waits, seals the open archive file and stops the writer.
+    pub async fn close(self) -> Result<(), Error> {
+        self.shared.closing.cancel();
+        let (done, answer) = oneshot::channel();
+        self.shared.command(Command::Stop { done }).await?;
+        let sealed = answer.await.map_err(|_| Error::Closed)?;
+        let writer = self.writer;
+        let stopped = tokio::task::spawn_blocking(move || writer.join()).await;
+        if !matches!(stopped, Ok(Ok(()))) {
+            return Err(Error::Panicked("the filesaver's writer did not end well".to_owned()));
+        }
+        sealed.map_err(Error::NotSaved)
+    }
+}
+
+impl Shared {
+    async fn command(&self, command: Command) -> Result<(), Error> {
+        self.commands.send(command).await.map_err(|_| Error::Closed)
+    }
+}
+
+/// Entries without a page stand nowhere in the archive.
+fn nowhere() -> ArchivePosition {
+    ArchivePosition::default()
+}

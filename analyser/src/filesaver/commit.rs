@@ -1,0 +1,252 @@
+//! The one writer: takes what waits, appends it to archive and log, syncs, and only then acknowledges.
+//!
+//! Group commit without a timer: while one batch is synced the next collects in the channel, so a page waits for at
+//! most the batch before it and its own. A batch that fails is cut out of both files and its pages are told; the next
+//! one starts from a clean end.
+//!
+//! Invariant: at every moment, what the log holds below the published end is in the archive, and both are durable.
+
+use seine_proto::common::v1::ArchivePosition;
+use seine_proto::filesaver::v1::{SaveResponse, SavedRecord, save_response};
+use tokio::sync::mpsc::{OwnedPermit, Receiver};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
+use tonic::Status;
+
+use super::archive::Archive;
+use super::description_log::DescriptionLog;
+use super::description_log::entry::EntryBody;
+use super::prepare::PreparedPage;
+use super::{Durability, nowhere};
+use crate::error::Error;
+use crate::metrics;
+
+/// Pages of one batch.
+const BATCH_PAGES: usize = 512;
+/// Bytes of one batch, but for its last page.
+const BATCH_BYTES: usize = 8 << 20;
+
+pub(crate) enum Command {
+    /// `queued` frees the page's memory for others when dropped.
+    Save {
+        page: PreparedPage,
+        ack: Ack,
+        queued: OwnedSemaphorePermit,
+    },
+    Withdraw {
+        entry: EntryBody,
+        done: oneshot::Sender<Result<u64, String>>,
+    },
+    Seal {
+        done: oneshot::Sender<Result<Vec<String>, String>>,
+    },
+    Stop {
+        done: oneshot::Sender<Result<(), String>>,
+    },
+}
+
+/// The place of one page's answer in its stream, taken before the page was accepted.
+pub(crate) struct Ack {
+    page_id: u64,
+    place: Option<OwnedPermit<Result<SaveResponse, Status>>>,
+}
+
+impl Ack {
+    pub fn new(page_id: u64, place: OwnedPermit<Result<SaveResponse, Status>>) -> Self {
+        Self { page_id, place: Some(place) }
+    }
+
+    fn answer(&mut self, result: save_response::Result) {
+        if let Some(place) = self.place.take() {
+            place.send(Ok(SaveResponse { page_id: self.page_id, result: Some(result) }));
+        }
+    }
+
+    fn saved(mut self, archive: ArchivePosition, log_offset: u64) {
+        self.answer(save_response::Result::Saved(SavedRecord { archive: Some(archive), log_offset }));
+    }
+
+    pub fn failed(mut self, reason: String) {
+        self.answer(save_response::Result::Failed(reason));
+    }
+}
+
+impl Drop for Ack {
+    /// Whatever becomes of a page, its sender hears of it.
+    fn drop(&mut self) {
+        self.answer(save_response::Result::Failed(Error::Closed.to_string()));
+    }
+}
+
+/// What one batch is made of.
+#[derive(Default)]
+struct Batch {
+    items: Vec<Item>,
+    pages: u64,
+    bytes: usize,
+}
+
+enum Item {
+    Page { page: PreparedPage, ack: Ack, _queued: OwnedSemaphorePermit },
+    Withdrawal { entry: EntryBody, done: oneshot::Sender<Result<u64, String>> },
+}
+
+/// Where an item was written.
+struct Placed {
+    archive: ArchivePosition,
+    log_end: u64,
+}
+
+pub(crate) struct Writer {
+    archive: Archive,
+    log: DescriptionLog,
+    durability: Durability,
+    published: watch::Sender<u64>,
+    archive_bytes: Vec<u8>,
+    log_bytes: Vec<u8>,
+}
+
+impl Writer {
+    pub fn new(archive: Archive, log: DescriptionLog, durability: Durability, published: watch::Sender<u64>) -> Self {
+        Self { archive, log, durability, published, archive_bytes: Vec::new(), log_bytes: Vec::new() }
+    }
+
+    /// Works until told to stop, or until nobody is left who could send anything.
+    pub fn run(mut self, mut waiting: Receiver<Command>) {
+        let mut batch = Batch::default();
+        while let Some(first) = waiting.blocking_recv() {
+            let mut next = Some(first);
+            // Collects up to the limits; what is no page ends the batch, so that it sees all pages before it.
+            let interruption = loop {
+                match next {
+                    Some(Command::Save { page, ack, queued }) => batch.add_page(page, ack, queued),
+                    Some(Command::Withdraw { entry, done }) => batch.add(Item::Withdrawal { entry, done }),
+                    other => break other,
+                }
+                if batch.is_full() {
+                    break None;
+                }
+                next = waiting.try_recv().ok();
+            };
+            self.commit(std::mem::take(&mut batch));
+            match interruption {
+                Some(Command::Seal { done }) => {
+                    let sealed = self.archive.seal().map(|name| name.into_iter().collect());
+                    let _ = done.send(sealed.map_err(|error| error.to_string()));
+                }
+                Some(Command::Stop { done }) => {
+                    // Nothing is accepted from here on; what is queued already is told that the filesaver is closed.
+                    waiting.close();
+                    let _ = done.send(self.archive.seal().map(drop).map_err(|error| error.to_string()));
+                    return;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn commit(&mut self, batch: Batch) {
+        if batch.items.is_empty() {
+            return;
+        }
+        match self.write(&batch) {
+            Ok(placed) => {
+                let bytes = (self.archive_bytes.len() as u64, self.log_bytes.len() as u64);
+                metrics::batch_committed(batch.pages, bytes.0, bytes.1);
+                self.published.send_replace(self.log.end());
+                for (item, placed) in batch.items.into_iter().zip(placed) {
+                    item.succeeded(placed);
+                }
+            }
+            Err(error) => {
+                metrics::batch_failed(batch.pages);
+                tracing::error!(%error, pages = batch.pages, "pages could not be saved");
+                let reason = error.to_string();
+                batch.items.into_iter().for_each(|item| item.failed(reason.clone()));
+            }
+        }
+        // One huge page must not hold its memory for the rest of the run.
+        for buffer in [&mut self.archive_bytes, &mut self.log_bytes] {
+            buffer.clear();
+            buffer.shrink_to(BATCH_BYTES);
+        }
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<Vec<Placed>, Error> {
+        self.log.rotate()?;
+        let log_end = self.log.end();
+        if batch.pages == 0 {
+            let placed = self.fill(batch, "", 0);
+            self.write_log(log_end)?;
+            return Ok(placed);
+        }
+        let (name, archive_end) = self.archive.begin_batch()?;
+        let placed = self.fill(batch, &name, archive_end);
+        let written = self.archive.append(&self.archive_bytes).and_then(|()| self.write_log(log_end));
+        if let Err(error) = written {
+            self.archive.cut_back(archive_end);
+            return Err(error);
+        }
+        Ok(placed)
+    }
+
+    fn write_log(&mut self, end: u64) -> Result<(), Error> {
+        let written = self.log.append(&self.log_bytes).and_then(|()| self.log.sync(self.durability));
+        if written.is_err() {
+            let _ = self.log.cut_back(end);
+        }
+        written
+    }
+
+    /// Puts the batch together in memory, for one write to each file.
+    fn fill(&mut self, batch: &Batch, archive_name: &str, archive_end: u64) -> Vec<Placed> {
+        let log_start = self.log.end();
+        let mut placed = Vec::with_capacity(batch.items.len());
+        for item in &batch.items {
+            let (archive, entry) = match item {
+                Item::Page { page, .. } => {
+                    self.archive_bytes.extend_from_slice(&page.records.request);
+                    let offset = archive_end + self.archive_bytes.len() as u64;
+                    self.archive_bytes.extend_from_slice(&page.records.response);
+                    let length = page.records.response.len() as u64;
+                    (ArchivePosition { file: archive_name.to_owned(), offset, length }, &page.entry)
+                }
+                Item::Withdrawal { entry, .. } => (nowhere(), entry),
+            };
+            entry.write(&archive, &mut self.log_bytes);
+            placed.push(Placed { archive, log_end: log_start + self.log_bytes.len() as u64 });
+        }
+        placed
+    }
+}
+
+impl Batch {
+    fn add_page(&mut self, page: PreparedPage, ack: Ack, queued: OwnedSemaphorePermit) {
+        self.bytes += page.len();
+        self.pages += 1;
+        self.add(Item::Page { page, ack, _queued: queued });
+    }
+
+    fn add(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() >= BATCH_PAGES || self.bytes >= BATCH_BYTES
+    }
+}
+
+impl Item {
+    fn succeeded(self, placed: Placed) {
+        match self {
+            Self::Page { ack, .. } => ack.saved(placed.archive, placed.log_end),
+            Self::Withdrawal { done, .. } => drop(done.send(Ok(placed.log_end))),
+        }
+    }
+
+    fn failed(self, reason: String) {
+        match self {
+            Self::Page { ack, .. } => ack.failed(reason),
+            Self::Withdrawal { done, .. } => drop(done.send(Err(reason))),
+        }
+    }
+}

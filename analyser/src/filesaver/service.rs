@@ -1,0 +1,107 @@
+//! The gRPC face of the filesaver: turns streams of requests into commands for the writer.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures::{Stream, StreamExt};
+use seine_proto::filesaver::v1::filesaver_server;
+use seine_proto::filesaver::v1::{
+    FollowRequest, FollowResponse, LogEndRequest, LogEndResponse, SaveRequest, SaveResponse, SealRequest, SealResponse,
+};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tonic::{Request, Response, Status, Streaming};
+
+use super::commit::{Ack, Command};
+use super::follow::follow;
+use super::prepare::PreparedPage;
+use super::{QUEUED_BYTES, Shared};
+use crate::error::Error;
+use crate::owned_stream::OwnedStream;
+
+/// Pages of one stream between their arrival and the moment their answer is sent.
+const PAGES_PER_STREAM: usize = 256;
+
+pub struct FilesaverService {
+    shared: Arc<Shared>,
+}
+
+type ResponseStream<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+impl FilesaverService {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
+#[tonic::async_trait]
+impl filesaver_server::Filesaver for FilesaverService {
+    type SaveStream = OwnedStream<Result<SaveResponse, Status>>;
+    type FollowStream = ResponseStream<FollowResponse>;
+
+    async fn save(&self, request: Request<Streaming<SaveRequest>>) -> Result<Response<Self::SaveStream>, Status> {
+        let (answers, to_send) = mpsc::channel(PAGES_PER_STREAM);
+        let pages = take_pages(Arc::clone(&self.shared), request.into_inner(), answers);
+        Ok(Response::new(OwnedStream::spawn(to_send, pages)))
+    }
+
+    async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
+        let stream = follow(Arc::clone(&self.shared), request.into_inner().from_offset).await?;
+        Ok(Response::new(Box::pin(stream.map(|response| response.map_err(Status::from)))))
+    }
+
+    async fn seal(&self, _: Request<SealRequest>) -> Result<Response<SealResponse>, Status> {
+        let (done, answer) = oneshot::channel();
+        self.shared.command(Command::Seal { done }).await?;
+        let files = answer.await.map_err(|_| Error::Closed)?.map_err(Error::NotSaved)?;
+        Ok(Response::new(SealResponse { files }))
+    }
+
+    async fn log_end(&self, _: Request<LogEndRequest>) -> Result<Response<LogEndResponse>, Status> {
+        let end_offset = *self.shared.durable_end.borrow();
+        Ok(Response::new(LogEndResponse { log_id: self.shared.log_id.clone(), end_offset }))
+    }
+}
+
+/// Reads a stream to its end. The place of a page's answer is taken before the page is read: a client that does not
+/// take its answers is not read from.
+async fn take_pages(
+    shared: Arc<Shared>,
+    mut requests: Streaming<SaveRequest>,
+    answers: mpsc::Sender<Result<SaveResponse, Status>>,
+) {
+    let mut under_way = JoinSet::new();
+    while let Ok(place) = answers.clone().reserve_owned().await {
+        let request = match requests.message().await {
+            Ok(Some(request)) => request,
+            Ok(None) => break,
+            Err(status) => {
+                tracing::debug!(%status, "save stream broke");
+                break;
+            }
+        };
+        let ack = Ack::new(request.page_id, place);
+        let queued = room_for(&shared, &request).await;
+        under_way.spawn(take_page(Arc::clone(&shared), request, queued, ack));
+        while under_way.try_join_next().is_some() {}
+    }
+    drop(answers);
+    while under_way.join_next().await.is_some() {}
+}
+
+/// Waits until the page's body fits in the memory that all pages share.
+async fn room_for(shared: &Shared, request: &SaveRequest) -> OwnedSemaphorePermit {
+    let bytes = request.page.as_ref().map_or(0, |page| page.body.len()).min(QUEUED_BYTES);
+    let room = Arc::clone(&shared.queue).acquire_many_owned(u32::try_from(bytes).unwrap_or(u32::MAX)).await;
+    room.expect("the queue's semaphore is never closed")
+}
+
+async fn take_page(shared: Arc<Shared>, request: SaveRequest, queued: OwnedSemaphorePermit, ack: Ack) {
+    match shared.cpu.run(move || PreparedPage::of(request)).await {
+        Ok(Ok(page)) => {
+            // A closed writer drops the command, and with it the acknowledgement, which tells the client.
+            let _ = shared.command(Command::Save { page, ack, queued }).await;
+        }
+        Ok(Err(error)) | Err(error) => ack.failed(error.to_string()),
+    }
+}

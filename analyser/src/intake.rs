@@ -1,0 +1,194 @@
+//! One stream of pages from a collector: each is analysed, answered, handed to the filesaver, and answered again.
+//!
+//! One task owns everything about the stream. A page is in exactly one place: with the CPU pool, or with the filesaver
+//! (`saving`), or gone. When too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector
+//! back. Pages may overtake each other; for one page, `parsed` always comes before `saved` or `failed`.
+
+mod filesaver_link;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse, ParsedPage, SavedPage, analyse_response::Event};
+use seine_proto::common::v1::FetchedPage;
+use seine_proto::filesaver::v1::{SaveRequest, SaveResponse, save_response};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tonic::transport::Channel;
+use tonic::{Status, Streaming};
+
+use crate::analyse::{AnalyserConfig, Analysis, analyse};
+use crate::cpu_pool::CpuPool;
+use crate::error::Error;
+use crate::metrics;
+use filesaver_link::FilesaverLink;
+
+/// Pages of one stream that are under way at once.
+pub(crate) const PAGES_PER_STREAM: usize = 128;
+/// Bodies of one stream that are under way at once, but for the last one.
+const BYTES_PER_STREAM: usize = 64 << 20;
+/// Every page is answered twice.
+pub(crate) const ANSWERS_PER_STREAM: usize = 2 * PAGES_PER_STREAM;
+
+type Answers = mpsc::Sender<Result<AnalyseResponse, Status>>;
+
+/// The collector does not take answers any more.
+struct Gone;
+
+pub(crate) struct Intake {
+    config: Arc<AnalyserConfig>,
+    cpu: CpuPool,
+    answers: Answers,
+    link: FilesaverLink,
+    analysing: JoinSet<Analysed>,
+    /// The caller's page for each number under which the filesaver knows it.
+    saving: HashMap<u64, UnderWay>,
+    next_number: u64,
+    bytes_under_way: usize,
+}
+
+#[derive(Clone, Copy)]
+struct UnderWay {
+    page_id: u64,
+    bytes: usize,
+}
+
+struct Analysed {
+    under_way: UnderWay,
+    result: Result<(FetchedPage, Analysis), Error>,
+}
+
+impl Intake {
+    pub fn new(filesaver: Channel, config: Arc<AnalyserConfig>, cpu: CpuPool, answers: Answers) -> Self {
+        Self {
+            config,
+            cpu,
+            answers,
+            link: FilesaverLink::new(filesaver),
+            analysing: JoinSet::new(),
+            saving: HashMap::new(),
+            next_number: 0,
+            bytes_under_way: 0,
+        }
+    }
+
+    /// Until the collector has closed the stream and every page of it is answered, or until it is gone.
+    pub async fn run(mut self, mut pages: Streaming<AnalyseRequest>) {
+        let mut is_open = true;
+        while is_open || !self.analysing.is_empty() || !self.saving.is_empty() {
+            let step = tokio::select! {
+                message = pages.message(), if is_open && self.has_room() => match message {
+                    Ok(Some(request)) => self.accept(request).await,
+                    Ok(None) => { is_open = false; Ok(()) }
+                    Err(status) => {
+                        tracing::debug!(%status, "analyse stream broke");
+                        is_open = false;
+                        Ok(())
+                    }
+                },
+                Some(analysed) = self.analysing.join_next() => {
+                    self.analysed(analysed.expect("analysing tasks neither panic nor are aborted")).await
+                }
+                response = self.link.next(), if !self.saving.is_empty() => match response {
+                    Ok(response) => self.answered(response).await,
+                    Err(reason) => self.link_broke(&reason).await,
+                },
+                () = self.answers.closed() => Err(Gone),
+            };
+            if let Err(Gone) = step {
+                return;
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.analysing.len() + self.saving.len() < PAGES_PER_STREAM && self.bytes_under_way < BYTES_PER_STREAM
+    }
+
+    async fn accept(&mut self, request: AnalyseRequest) -> Result<(), Gone> {
+        let page_id = request.page_id;
+        let Some(page) = request.page else {
+            return self.failed(page_id, Error::Missing("page").to_string()).await;
+        };
+        let under_way = UnderWay { page_id, bytes: page.body.len() };
+        self.bytes_under_way += under_way.bytes;
+        let (cpu, config) = (self.cpu.clone(), Arc::clone(&self.config));
+        self.analysing.spawn(async move {
+            let work = move || analyse(&page, &config).map(|analysis| (page, analysis));
+            Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
+        });
+        Ok(())
+    }
+
+    /// The page is parsed: the collector learns what it says, the filesaver gets it.
+    async fn analysed(&mut self, Analysed { under_way, result }: Analysed) -> Result<(), Gone> {
+        let page_id = under_way.page_id;
+        let (page, analysis) = match result {
+            Ok(done) => done,
+            Err(error) => {
+                self.bytes_under_way -= under_way.bytes;
+                return self.failed(page_id, error.to_string()).await;
+            }
+        };
+        metrics::page_analysed(page.body.len() as u64);
+        let parsed = ParsedPage {
+            links: analysis.follow,
+            generate: analysis.description.generate,
+            fingerprint: analysis.description.fingerprint,
+            title: analysis.description.title.clone(),
+        };
+        self.answer(page_id, Event::Parsed(parsed)).await?;
+
+        let number = self.next_number;
+        self.next_number += 1;
+        let request = SaveRequest { page_id: number, page: Some(page), description: Some(analysis.description) };
+        // A stream that is found broken here belongs to the pages before; this one gets a new one.
+        let (sent, lost) = self.link.send(request).await;
+        if let Some(reason) = lost {
+            self.link_broke(&reason).await?;
+        }
+        match sent {
+            Ok(()) => {
+                self.saving.insert(number, under_way);
+                Ok(())
+            }
+            Err(reason) => {
+                self.bytes_under_way -= under_way.bytes;
+                self.failed(page_id, reason).await
+            }
+        }
+    }
+
+    /// The filesaver has answered.
+    async fn answered(&mut self, response: SaveResponse) -> Result<(), Gone> {
+        let Some(under_way) = self.saving.remove(&response.page_id) else { return Ok(()) };
+        self.bytes_under_way -= under_way.bytes;
+        match response.result {
+            Some(save_response::Result::Saved(saved)) => {
+                let saved = SavedPage { archive: saved.archive, log_offset: saved.log_offset };
+                self.answer(under_way.page_id, Event::Saved(saved)).await
+            }
+            Some(save_response::Result::Failed(reason)) => self.failed(under_way.page_id, reason).await,
+            None => self.failed(under_way.page_id, "the filesaver gave no result".to_owned()).await,
+        }
+    }
+
+    /// Nobody knows what became of the pages that were with the filesaver; they count as not saved.
+    async fn link_broke(&mut self, reason: &str) -> Result<(), Gone> {
+        tracing::warn!(reason, pages = self.saving.len(), "stream to the filesaver broke");
+        for under_way in std::mem::take(&mut self.saving).into_values() {
+            self.bytes_under_way -= under_way.bytes;
+            self.failed(under_way.page_id, reason.to_owned()).await?;
+        }
+        Ok(())
+    }
+
+    async fn failed(&mut self, page_id: u64, reason: String) -> Result<(), Gone> {
+        metrics::page_failed();
+        self.answer(page_id, Event::Failed(reason)).await
+    }
+
+    async fn answer(&mut self, page_id: u64, event: Event) -> Result<(), Gone> {
+        self.answers.send(Ok(AnalyseResponse { page_id, event: Some(event) })).await.map_err(|_| Gone)
+    }
+}

@@ -1,0 +1,28 @@
+//! Analyser and Filesaver: from the bytes of a page to what is known about it, kept for good.
+//!
+//! A page comes in over [`rpc`] and passes through [`intake`]: [`decode`] undoes the content encoding,
+//! [`content_type`] says what the bytes claim to be, [`charset`] turns them into characters, [`parse`] reads them once
+//! while [`extract`] collects text, links and metadata; [`robots_directives`], [`language`] and [`fingerprint`] add what
+//! follows from these. [`analyse`] is all of that as one pure function. The [`filesaver`] then makes page and
+//! description durable: a WARC archive and a log that the indexer follows.
+
+pub mod rpc;
+mod intake;
+pub mod analyse;
+mod decode;
+mod content_type;
+mod charset;
+mod parse;
+mod extract;
+mod robots_directives;
+mod language;
+mod fingerprint;
+pub mod filesaver;
+mod cpu_pool;
+mod owned_stream;
+mod metrics;
+mod error;
+
+pub use analyse::{AnalyserConfig, Analysis, analyse};
+pub use error::Error;
+pub use owned_stream::OwnedStream;

@@ -1,0 +1,65 @@
+//! The gRPC face of the analyser, and the one place where errors become statuses.
+
+use std::sync::Arc;
+
+use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_proto::analyser::v1::analyser_server::{Analyser, AnalyserServer};
+use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse};
+use tokio::sync::mpsc;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Response, Status, Streaming};
+
+use crate::analyse::AnalyserConfig;
+use crate::cpu_pool::CpuPool;
+use crate::error::Error;
+use crate::intake::{ANSWERS_PER_STREAM, Intake};
+use crate::owned_stream::OwnedStream;
+
+/// Takes pages from collectors and hands them on to one filesaver.
+pub struct AnalyserService {
+    filesaver: Channel,
+    config: Arc<AnalyserConfig>,
+    cpu: CpuPool,
+}
+
+impl AnalyserService {
+    pub fn new(filesaver: Channel, config: AnalyserConfig) -> Self {
+        Self { filesaver, config: Arc::new(config), cpu: CpuPool::new("analyser-cpu") }
+    }
+
+    /// The gRPC service, with its message limits set.
+    pub fn into_server(self) -> AnalyserServer<Self> {
+        AnalyserServer::new(self)
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES)
+    }
+}
+
+#[tonic::async_trait]
+impl Analyser for AnalyserService {
+    type AnalyseStream = OwnedStream<Result<AnalyseResponse, Status>>;
+
+    async fn analyse(
+        &self,
+        request: Request<Streaming<AnalyseRequest>>,
+    ) -> Result<Response<Self::AnalyseStream>, Status> {
+        let (answers, to_send) = mpsc::channel(ANSWERS_PER_STREAM);
+        let intake = Intake::new(self.filesaver.clone(), Arc::clone(&self.config), self.cpu.clone(), answers);
+        Ok(Response::new(OwnedStream::spawn(to_send, intake.run(request.into_inner()))))
+    }
+}
+
+impl From<Error> for Status {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::Missing(_) | Error::PageUrl(_) | Error::UnsafeUrl(_) | Error::NotAnEntry { .. } => {
+                Code::InvalidArgument
+            }
+            Error::TooLarge(_) | Error::BeyondEnd { .. } => Code::OutOfRange,
+            Error::LogGap { .. } | Error::Damaged { .. } => Code::DataLoss,
+            Error::Closed => Code::Unavailable,
+            Error::Panicked(_) | Error::Io { .. } | Error::NotSaved(_) => Code::Internal,
+        };
+        Self::new(code, error.to_string())
+    }
+}

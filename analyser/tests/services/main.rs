@@ -1,0 +1,8 @@
+//! The services of this crate over real gRPC, and what they leave on disk.
+
+mod support;
+mod saving;
+mod following;
+mod interrupted;
+mod full_disk;
+mod analysing;

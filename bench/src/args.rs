@@ -1,0 +1,48 @@
+//! The command line of the bench.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Crawls a test web on this machine and prints what it cost, beside Scrapy and wget2.
+#[derive(Debug, Parser)]
+pub struct Args {
+    /// Pages of the test web
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub pages: u32,
+    /// Run one part only
+    #[arg(long, value_enum)]
+    pub only: Option<Part>,
+    /// The seine program to measure; by default the one beside this program
+    #[arg(long)]
+    pub seine: Option<PathBuf>,
+    /// Where data are written while the bench runs; should be on a disk, not in memory
+    #[arg(long, default_value_os_t = std::env::temp_dir())]
+    pub work_dir: PathBuf,
+    /// Where the figures are written as JSON
+    #[arg(long, default_value = "output/bench.json")]
+    pub output: PathBuf,
+    /// Take the stages alone on the pages behind this URL, and print them as JSON
+    #[arg(long, hide = true)]
+    pub stages_of: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    Seine,
+    Peers,
+    Stages,
+}
+
+impl Args {
+    pub fn wants(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
+    pub fn seine_program(&self) -> anyhow::Result<PathBuf> {
+        match &self.seine {
+            Some(path) => Ok(path.clone()),
+            None => Ok(std::env::current_exe()?.with_file_name("seine")),
+        }
+    }
+}

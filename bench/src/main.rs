@@ -1,0 +1,75 @@
+//! `make bench`: what a crawl costs, end to end, beside other crawlers and beside the sum of its stages.
+//!
+//! The test web runs in this process ([`web`]) and records every request. Everything that is measured is a child process
+//! of its own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for
+//! the stages ([`stages`]). [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
+//! removed at the end, also after Ctrl-C.
+
+mod args;
+mod web;
+mod measure;
+mod seine;
+mod peers;
+mod stages;
+mod report;
+mod table;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use tempfile::TempDir;
+
+use crate::args::{Args, Part};
+use crate::report::Report;
+use crate::web::TestWeb;
+
+fn main() -> ExitCode {
+    match bench(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("seine-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(args: &Args) -> anyhow::Result<()> {
+    if let Some(home) = &args.stages_of {
+        return stages::run_here(home, args.pages, &args.work_dir);
+    }
+    std::fs::create_dir_all(&args.work_dir)
+        .with_context(|| format!("cannot make the directory {}", args.work_dir.display()))?;
+    // Owned out here, so that it is removed however the run ends.
+    let work = TempDir::with_prefix_in("run-", &args.work_dir)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(async {
+        tokio::select! {
+            report = run(args, &work) => report,
+            _ = tokio::signal::ctrl_c() => bail!("stopped by Ctrl-C"),
+        }
+    })?;
+    print!("{}", table::render(&report));
+    if let Some(directory) = args.output.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    std::fs::write(&args.output, serde_json::to_vec_pretty(&report)?)
+        .with_context(|| format!("cannot write the figures to {}", args.output.display()))?;
+    Ok(())
+}
+
+async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
+    let web = TestWeb::start(args.pages)?;
+    let mut report = Report::new(args.pages);
+    if args.wants(Part::Seine) {
+        report.seine = Some(seine::crawl(&web, &args.seine_program()?, work.path()).await?);
+    }
+    if args.wants(Part::Peers) {
+        report.peers = peers::crawl(&web, work.path(), &mut report.remarks).await;
+    }
+    if args.wants(Part::Stages) {
+        report.stages = stages::run_in_child(&web, work.path()).await?;
+    }
+    Ok(report)
+}

@@ -1,0 +1,164 @@
+//! Runs one child process to its end and reads what it cost.
+//!
+//! The kernel's own figures, from `/proc`: CPU time (user and system, all threads, and its own children) from `stat`, which can still
+//! be read when the process has ended and nobody has waited for it, so the last reading is complete; peak memory
+//! (`VmHWM`) from `status`, last read at most one interval before the end. A child never outlives its measurement.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+
+const READING_INTERVAL: Duration = Duration::from_millis(20);
+/// Of the times in `/proc`; the same on every Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+/// How much of what a failed child said is shown.
+const SHOWN_CHARS: usize = 2_000;
+
+/// What a process cost from its start to its end.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Cost {
+    pub seconds: f64,
+    pub cpu_seconds: f64,
+    pub peak_rss_mb: f64,
+}
+
+pub struct Finished {
+    pub cost: Cost,
+    pub stdout: String,
+    /// None when the time was up and it was killed.
+    pub status: Option<ExitStatus>,
+    stderr: String,
+    name: String,
+}
+
+impl Finished {
+    /// An error with what the child said, unless it ended by itself and well.
+    pub fn must_succeed(self) -> anyhow::Result<Self> {
+        let end = match self.status {
+            Some(status) if status.success() => return Ok(self),
+            Some(status) => format!("ended with {status}"),
+            None => "was stopped because its time was up".to_owned(),
+        };
+        let from = self.stderr.len().saturating_sub(SHOWN_CHARS);
+        let said = self.stderr.get(self.stderr.ceil_char_boundary(from)..).unwrap_or_default();
+        bail!("{} {end} after {:.1} s; it said: {}", self.name, self.cost.seconds, said.trim());
+    }
+}
+
+/// Its output goes through files in `directory`, so that a talkative child never waits for a reader.
+pub async fn run(name: &str, command: &mut Command, directory: &Path, limit: Duration) -> anyhow::Result<Finished> {
+    let (out, err) = (directory.join(format!("{name}.stdout")), directory.join(format!("{name}.stderr")));
+    command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&err)?);
+    let started = Instant::now();
+    let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let mut child = KilledOnDrop(child);
+    let mut cost = Cost::default();
+    let mut ended = false;
+    while !ended && started.elapsed() < limit {
+        tokio::time::sleep(READING_INTERVAL).await;
+        ended = read(child.0.id(), &mut cost)?;
+        cost.seconds = started.elapsed().as_secs_f64();
+    }
+    let status = if ended { Some(child.0.wait()?) } else { None };
+    drop(child);
+    let text = |path| Ok::<_, io::Error>(String::from_utf8_lossy(&fs::read(path)?).into_owned());
+    Ok(Finished { cost, stdout: text(&out)?, stderr: text(&err)?, status, name: name.to_owned() })
+}
+
+/// CPU seconds of this process so far.
+pub fn own_cpu_seconds() -> anyhow::Result<f64> {
+    Ok(Stat::read("self")?.cpu_seconds)
+}
+
+/// Brings the cost up to date; true when the process has ended.
+fn read(pid: u32, cost: &mut Cost) -> anyhow::Result<bool> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let stat = Stat::read(&pid.to_string())?;
+    cost.cpu_seconds = stat.cpu_seconds;
+    // Absent once the process has ended.
+    if let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
+        let kilobytes: f64 = peak.trim().trim_end_matches(" kB").parse()?;
+        cost.peak_rss_mb = cost.peak_rss_mb.max(kilobytes * 1024.0 / 1e6);
+    }
+    Ok(stat.ended)
+}
+
+struct Stat {
+    ended: bool,
+    cpu_seconds: f64,
+}
+
+impl Stat {
+    fn read(pid: &str) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        Self::parse(&text).with_context(|| format!("cannot understand /proc/{pid}/stat: {text:?}"))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        // The name of the program, in parentheses, may itself hold spaces and parentheses.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        // utime, stime, cutime, cstime.
+        let ticks: u64 = fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum::<Option<u64>>()?;
+        Some(Self { ended: matches!(*fields.first()?, "Z" | "X"), cpu_seconds: ticks as f64 / TICKS_PER_SECOND })
+    }
+}
+
+struct KilledOnDrop(Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // Both fail only when it has ended, which is what they are for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn shell(script: &str, limit: Duration) -> Finished {
+        let directory = tempfile::tempdir().unwrap();
+        run("sh", Command::new("sh").args(["-c", script]), directory.path(), limit).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn cpu_time_of_a_child_and_of_its_own_children_is_counted() {
+        let spin = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
+        let limit = Duration::from_secs(60);
+        let alone = shell(spin, limit).await.must_succeed().unwrap().cost;
+        let both = shell(&format!("sh -c '{spin}'; {spin}"), limit).await.must_succeed().unwrap().cost;
+        assert!(alone.cpu_seconds > 0.05, "{alone:?}");
+        assert!(both.cpu_seconds > 1.4 * alone.cpu_seconds, "{both:?} against {alone:?}");
+        assert!(alone.peak_rss_mb > 0.1 && alone.peak_rss_mb < 100.0, "{alone:?}");
+    }
+
+    #[tokio::test]
+    async fn a_child_that_takes_too_long_is_stopped() {
+        let finished = shell("echo begun; exec sleep 600", Duration::from_millis(300)).await;
+        assert!(finished.status.is_none() && finished.cost.seconds < 60.0);
+        assert_eq!(finished.stdout, "begun\n");
+        let Err(error) = finished.must_succeed() else { panic!("a stopped child did not succeed") };
+        assert!(error.to_string().contains("time was up"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_failed_child_is_reported_with_its_last_words() {
+        let finished = shell("echo the disk is full >&2; exit 3", Duration::from_secs(60)).await;
+        let Err(error) = finished.must_succeed() else { panic!("exit code 3 is no success") };
+        assert!(error.to_string().contains("the disk is full"), "{error}");
+    }
+
+    #[test]
+    fn a_program_name_with_spaces_and_parentheses_is_no_trouble() {
+        let line = "42 (a ) b) Z 1 42 42 0 -1 4228100 1 0 0 0 150 50 7 3 20 0 1 0 100 0 0";
+        let stat = Stat::parse(line).unwrap();
+        assert!(stat.ended);
+        assert!((stat.cpu_seconds - 2.1).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,74 @@
+//! The figures of one run, and what follows from them. Written as JSON as they stand here.
+
+use serde::{Deserialize, Serialize};
+
+use crate::measure::Cost;
+use crate::web::Sighting;
+
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Pages of the test web.
+    pub web_pages: u32,
+    pub cores: usize,
+    pub seine: Option<CrawlerRun>,
+    pub peers: Vec<CrawlerRun>,
+    pub stages: Vec<Stage>,
+    /// What was left out and why.
+    pub remarks: Vec<String>,
+}
+
+/// A whole crawl by one program.
+#[derive(Debug, Serialize)]
+pub struct CrawlerRun {
+    pub name: String,
+    /// What it does beyond fetching pages and finding links.
+    pub does: String,
+    pub pages: u64,
+    pub indexed: Option<u64>,
+    /// It was stopped after a part of the web.
+    pub capped: bool,
+    pub cost: Cost,
+    pub seen: Sighting,
+}
+
+/// One stage of Seine alone, on the same pages.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Stage {
+    pub name: String,
+    pub pages: u64,
+    pub seconds: f64,
+    pub cpu_seconds: f64,
+}
+
+impl Report {
+    pub fn new(web_pages: u32) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { web_pages, cores, seine: None, peers: Vec::new(), stages: Vec::new(), remarks: Vec::new() }
+    }
+
+    pub fn stages_cpu_per_1000(&self) -> f64 {
+        self.stages.iter().map(Stage::cpu_per_1000).sum()
+    }
+
+    /// CPU of the pipeline by the sum of its stages alone: what putting them together costs.
+    pub fn pipeline_ratio(&self) -> Option<f64> {
+        let sum = self.stages_cpu_per_1000();
+        self.seine.as_ref().filter(|_| sum > 0.0).map(|seine| seine.cpu_per_1000() / sum)
+    }
+}
+
+impl CrawlerRun {
+    pub fn pages_per_second(&self) -> f64 {
+        self.pages as f64 / self.cost.seconds
+    }
+
+    pub fn cpu_per_1000(&self) -> f64 {
+        self.cost.cpu_seconds * 1000.0 / self.pages as f64
+    }
+}
+
+impl Stage {
+    pub fn cpu_per_1000(&self) -> f64 {
+        self.cpu_seconds * 1000.0 / self.pages as f64
+    }
+}

@@ -1,0 +1,143 @@
+//! The report as plain text in aligned columns.
+
+use std::fmt::Write;
+
+use crate::report::{CrawlerRun, Report, Stage};
+
+pub fn render(report: &Report) -> String {
+    let mut text = format!(
+        "\none host of {} pages, 10 to 30 kB and 30 links each, on 127.0.0.1; {} cores, the server on the same ones;\n\
+         seconds are of the whole process, start and final commit included\n",
+        report.web_pages, report.cores
+    );
+    let runs: Vec<&CrawlerRun> = report.seine.iter().chain(&report.peers).collect();
+    if !runs.is_empty() {
+        text.push('\n');
+        text.push_str(&aligned(&crawlers(&runs)));
+    }
+    if let Some(seine) = &report.seine
+        && !report.peers.is_empty()
+    {
+        text.push('\n');
+        text.push_str(&aligned(&ratios(seine, &report.peers)));
+    }
+    if !report.stages.is_empty() {
+        text.push('\n');
+        text.push_str(&aligned(&stages(report)));
+    }
+    if let Some(ratio) = report.pipeline_ratio() {
+        let _ = writeln!(text, "\npipeline CPU / sum of the stages alone: {ratio:.2}");
+    }
+    for remark in &report.remarks {
+        let _ = writeln!(text, "\n{remark}");
+    }
+    text
+}
+
+fn crawlers(runs: &[&CrawlerRun]) -> Vec<Vec<String>> {
+    let head = [
+        "crawler",
+        "does",
+        "pages",
+        "seconds",
+        "pages/s",
+        "CPU s",
+        "CPU s/1000",
+        "RSS MB",
+        "repeated",
+        "unexpected",
+        "missed",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(runs.iter().map(|run| {
+        vec![
+            run.name.clone(),
+            run.does.clone(),
+            run.pages.to_string(),
+            format!("{:.1}", run.cost.seconds),
+            format!("{:.0}", run.pages_per_second()),
+            format!("{:.1}", run.cost.cpu_seconds),
+            format!("{:.2}", run.cpu_per_1000()),
+            format!("{:.0}", run.cost.peak_rss_mb),
+            run.seen.repeated.to_string(),
+            run.seen.unexpected.to_string(),
+            if run.capped { "-".to_owned() } else { run.seen.missed.to_string() },
+        ]
+    }));
+    rows
+}
+
+fn ratios(seine: &CrawlerRun, peers: &[CrawlerRun]) -> Vec<Vec<String>> {
+    let head = ["ratio", "pages/s", "CPU/page", "RSS"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(peers.iter().map(|peer| {
+        vec![
+            format!("seine / {}", peer.name),
+            format!("{:.2}", seine.pages_per_second() / peer.pages_per_second()),
+            format!("{:.2}", seine.cpu_per_1000() / peer.cpu_per_1000()),
+            format!("{:.2}", seine.cost.peak_rss_mb / peer.cost.peak_rss_mb),
+        ]
+    }));
+    rows
+}
+
+fn stages(report: &Report) -> Vec<Vec<String>> {
+    let head = ["stage alone", "pages", "seconds", "CPU s", "CPU s/1000", "share"];
+    let sum = report.stages_cpu_per_1000();
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(report.stages.iter().map(|stage| {
+        vec![
+            stage.name.clone(),
+            stage.pages.to_string(),
+            format!("{:.1}", stage.seconds),
+            format!("{:.1}", stage.cpu_seconds),
+            format!("{:.2}", stage.cpu_per_1000()),
+            format!("{:.0} %", 100.0 * stage.cpu_per_1000() / sum),
+        ]
+    }));
+    let total = |field: fn(&Stage) -> f64| report.stages.iter().map(field).sum::<f64>();
+    rows.push(vec![
+        "sum".to_owned(),
+        String::new(),
+        format!("{:.1}", total(|stage| stage.seconds)),
+        format!("{:.1}", total(|stage| stage.cpu_seconds)),
+        format!("{sum:.2}"),
+        String::new(),
+    ]);
+    rows
+}
+
+/// The first column to the left, as text; the others to the right, as numbers.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let _ = match column {
+                0 => write!(line, "{cell:<width$}"),
+                _ => write!(line, "  {cell:>width$}"),
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_whatever_they_hold() {
+        let rows = [["stage", "s"], ["index", "12.5"], ["é", "1"]];
+        let rows: Vec<_> = rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect();
+        assert_eq!(aligned(&rows), "stage     s\nindex  12.5\né         1\n");
+    }
+}

@@ -1,0 +1,81 @@
+//! The `seine` binary: one file per command, and `process`, which runs the tiers.
+//!
+//! Standard output belongs to the answer of a command, standard error to everything else. Exit codes: 0 done, 1 failed,
+//! 2 wrong usage or configuration, 130 after Ctrl-C.
+
+#[macro_use]
+mod output;
+mod args;
+mod failure;
+mod crawl;
+mod crawl_settings;
+mod seeds;
+mod progress;
+mod process;
+mod connect;
+mod search;
+mod serve;
+mod node;
+mod crawls;
+mod explain;
+mod index;
+mod config;
+
+use clap::Parser;
+use seine_common::shutdown::INTERRUPTED;
+use seine_common::telemetry;
+
+use args::{Arguments, Command, ConfigCommand, IndexCommand};
+use failure::{Failure, Result};
+
+/// How a command that did not fail ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    /// It ran, but what was asked for could not be had; the command has said why.
+    Unsuccessful,
+    Interrupted,
+}
+
+fn main() {
+    // Wrong usage ends here with exit code 2 and clap's explanation.
+    let arguments = Arguments::parse();
+    rustls::crypto::ring::default_provider().install_default().expect("nothing else has installed a provider");
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("seine: cannot start: {error}");
+            std::process::exit(1);
+        }
+    };
+    let code = match runtime.block_on(run(arguments.command)) {
+        Ok(End::Done) => 0,
+        Ok(End::Unsuccessful) => 1,
+        Ok(End::Interrupted) => INTERRUPTED,
+        Err(failure) => {
+            eprintln!("seine: {failure}");
+            failure.exit_code()
+        }
+    };
+    // Whatever still blocks has been given its time; what is acknowledged is on disk.
+    runtime.shutdown_background();
+    std::process::exit(code);
+}
+
+async fn run(command: Command) -> Result<End> {
+    let config = config::load(&command)?;
+    telemetry::start_logs(&config.log_level);
+    match command {
+        Command::Crawl(arguments) => crawl::run(arguments, config).await,
+        Command::Search(arguments) => search::run(arguments).await,
+        Command::Serve(arguments) => serve::run(arguments, config).await,
+        Command::Node(arguments) => node::run(arguments, config).await,
+        Command::Crawls(arguments) => crawls::run(arguments, &config).await,
+        Command::Explain(arguments) => explain::run(arguments, &config).await,
+        Command::Config(ConfigCommand::Default) => config::print_default(),
+        Command::Config(ConfigCommand::Check { .. }) => config::report_valid(),
+        Command::Export(_) => Err(Failure::usage("export is not available yet")),
+        Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
+        Command::Index(IndexCommand::Forget { .. }) => Err(Failure::usage("index forget is not available yet")),
+    }
+}

@@ -1,0 +1,67 @@
+//! `seine serve`: the tiers asked for, with the search page when the query is among them, until Ctrl-C.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+
+use seine_common::config::Config;
+use seine_common::data_dir::DataDir;
+use seine_common::shutdown::Shutdown;
+use seine_common::telemetry;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::End;
+use crate::args::{Role, ServeArguments};
+use crate::failure::{Failure, Result};
+use crate::process::{Plan, Process};
+
+pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
+    let metrics = telemetry::start_metrics();
+    let roles: BTreeSet<_> = arguments.roles.iter().map(|role| role.name()).collect();
+    let alone = [Role::Collector, Role::Indexer, Role::Analyser];
+    if !roles.contains(Role::Monitor.name())
+        && let Some(role) = alone.iter().find(|role| roles.contains(role.name()))
+    {
+        let role = role.name();
+        return Err(Failure::usage(format!(
+            "{role} needs a monitor; add it to --roles, or use `seine node --roles {role} --join ADDR`"
+        )));
+    }
+    let http = arguments.http.unwrap_or(config.server.http);
+    let grpc = arguments.grpc.unwrap_or(config.server.grpc);
+    let has_query = roles.contains(Role::Query.name());
+    let listener = if has_query { Some(listen(http).await?) } else { None };
+    let shutdown =
+        Shutdown::on_signals(|| eprintln!("stopping: finishing what is under way; press Ctrl-C again to stop at once"))
+            .map_err(Failure::failed)?;
+    let plan = Plan { roles, data: DataDir::open(&arguments.data)?, config, grpc, join: None };
+    let process = Process::start(plan).await?;
+
+    let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
+    let server: Option<JoinHandle<()>> = process.query.clone().zip(listener).map(|(query, listener)| {
+        let router = query.http_router(metrics);
+        let stop = shutdown.token.clone();
+        tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await {
+                tracing::error!(%error, "the HTTP server ended");
+            }
+        })
+    });
+    match http {
+        Some(http) => say!("ready http={http} grpc={}", process.grpc),
+        None => say!("ready grpc={}", process.grpc),
+    }
+    shutdown.token.cancelled().await;
+    process.close().await;
+    if let Some(server) = server {
+        // Open keep-alive connections do not hold the process up.
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), server).await;
+    }
+    Ok(End::Interrupted)
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::failed(format!("cannot listen on {address}: {error}; choose another address with --http"))
+    })
+}

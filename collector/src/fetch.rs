@@ -1,0 +1,126 @@
+//! Fetching one URL: a request to a checked address, and its answer within limits.
+//!
+//! [`http`] makes clients bound to an address, [`head`] and [`body`] take the answer apart, [`redirect`],
+//! [`content_type`] and [`outcome`] say what it means, [`robots`] does the same for robots.txt, and [`wire`] lets the
+//! host's pacing see when requests leave. Everything ends within the request timeout, whatever the server does.
+//!
+//! Not responsible for: whether and when the URL may be fetched (`host_worker`).
+
+pub mod http;
+pub mod wire;
+pub mod head;
+pub mod body;
+pub mod content_type;
+pub mod redirect;
+pub mod retry_after;
+pub mod outcome;
+pub mod robots;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ::http::Method;
+use bytes::Bytes;
+use reqwest::{Request, Response};
+use seine_common::clock::Clock;
+use seine_common::url::CanonicalUrl;
+use seine_proto::common::v1::Header;
+use seine_proto::monitor::v1::OutcomeKind;
+
+use self::body::BodyError;
+use self::http::OriginClient;
+use self::outcome::Ending;
+use crate::gate::BodyPermit;
+
+/// What a crawl sets for each of its requests.
+#[derive(Clone, Copy, Debug)]
+pub struct FetchLimits {
+    pub max_body_bytes: u64,
+    pub timeout: Duration,
+}
+
+/// A page as it came from the network.
+#[derive(Debug)]
+pub struct Page {
+    pub request_head: Bytes,
+    pub response_head: Bytes,
+    pub status: u16,
+    pub headers: Vec<Header>,
+    pub body: Bytes,
+    /// Unix milliseconds at the start of the request.
+    pub fetched_at_ms: i64,
+}
+
+impl OriginClient {
+    /// The one address it can reach.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Makes one request, and makes sure of who answered.
+    async fn send(&self, request: Request, number: u64) -> Result<Response, Ending> {
+        let response = self.client.execute(request).await.map_err(|error| Ending::of_error(&error))?;
+        self.wire.answered(number);
+        match response.remote_addr() {
+            Some(peer) if peer.ip().to_canonical() == self.address.to_canonical() => Ok(response),
+            peer => Err(Ending::new(
+                OutcomeKind::AddressNotAllowed,
+                format!("answered by {peer:?} instead of {}", self.address),
+            )),
+        }
+    }
+
+    /// Fetches a page. `request` is its number in the host's pacing.
+    pub async fn fetch(
+        &self,
+        url: &CanonicalUrl,
+        request: u64,
+        limits: FetchLimits,
+        permit: &mut BodyPermit,
+    ) -> Result<Page, Ending> {
+        match tokio::time::timeout(limits.timeout, self.attempt(url, request, limits, permit)).await {
+            Ok(ended) => ended,
+            Err(_) => Err(Ending::timed_out(limits.timeout)),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        url: &CanonicalUrl,
+        request: u64,
+        limits: FetchLimits,
+        permit: &mut BodyPermit,
+    ) -> Result<Page, Ending> {
+        let fetched_at_ms = Clock::System.now_ms();
+        let mut response = self.send(Request::new(Method::GET, url.as_url().clone()), request).await?;
+        let status = response.status();
+        if !status.is_success() {
+            let ending = Ending::of_answer(url, status.as_u16(), response.headers(), fetched_at_ms);
+            body::drain(&mut response).await;
+            return Err(ending);
+        }
+        if !content_type::is_wanted(response.headers()) {
+            let kind = response.headers().get(::http::header::CONTENT_TYPE).map(|value| value.as_bytes());
+            let detail = String::from_utf8_lossy(kind.unwrap_or_default()).into_owned();
+            return Err(Ending::new(OutcomeKind::UnwantedType, detail).with_status(status.as_u16()));
+        }
+        let body = match body::read(&mut response, limits.max_body_bytes, permit).await {
+            Ok(body) => body,
+            Err(BodyError::Broken(error)) => return Err(Ending::of_error(&error).with_status(status.as_u16())),
+            Err(error @ BodyError::TooLarge(_)) => {
+                return Err(Ending::new(OutcomeKind::TooLarge, error.to_string()).with_status(status.as_u16()));
+            }
+        };
+        Ok(Page {
+            request_head: head::request(url, &self.headers),
+            response_head: head::response(status, response.headers()),
+            status: status.as_u16(),
+            headers: head::readable(response.headers()),
+            body,
+            fetched_at_ms,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Reads a body, within its limit and within the memory of all bodies.
+
+use bytes::{Bytes, BytesMut};
+use reqwest::Response;
+
+use crate::gate::BodyPermit;
+
+/// What is set aside at once on the word of a Content-Length; the rest grows with what really comes.
+const TRUSTED_LENGTH: usize = 1 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    #[error("larger than {0} bytes")]
+    TooLarge(u64),
+    #[error(transparent)]
+    Broken(#[from] reqwest::Error),
+}
+
+/// The whole body as received. A body that ends before its declared length is broken.
+pub async fn read(response: &mut Response, limit: u64, permit: &mut BodyPermit) -> Result<Bytes, BodyError> {
+    let declared = response.content_length().unwrap_or(0);
+    if declared > limit {
+        return Err(BodyError::TooLarge(limit));
+    }
+    let Some(first) = next(response, 0, limit, permit).await? else {
+        permit.shrink_to(0);
+        return Ok(Bytes::new());
+    };
+    let Some(second) = next(response, first.len(), limit, permit).await? else {
+        // One piece: nothing to copy.
+        permit.shrink_to(first.len());
+        return Ok(first);
+    };
+    let expected = usize::try_from(declared).unwrap_or(usize::MAX).min(TRUSTED_LENGTH);
+    let mut body = BytesMut::with_capacity(expected.max(first.len() + second.len()));
+    body.extend_from_slice(&first);
+    body.extend_from_slice(&second);
+    drop((first, second));
+    while let Some(piece) = next(response, body.len(), limit, permit).await? {
+        body.extend_from_slice(&piece);
+    }
+    permit.shrink_to(body.len());
+    Ok(body.freeze())
+}
+
+async fn next(
+    response: &mut Response,
+    had: usize,
+    limit: u64,
+    permit: &mut BodyPermit,
+) -> Result<Option<Bytes>, BodyError> {
+    let Some(piece) = response.chunk().await? else {
+        return Ok(None);
+    };
+    let length = had + piece.len();
+    if length as u64 > limit {
+        return Err(BodyError::TooLarge(limit));
+    }
+    permit.grow_to(length).await;
+    Ok(Some(piece))
+}
+
+/// The beginning of a body, for files of which only that counts.
+pub async fn read_beginning(response: &mut Response, length: usize) -> Result<Bytes, reqwest::Error> {
+    let mut body = BytesMut::new();
+    while let Some(piece) = response.chunk().await? {
+        body.extend_from_slice(&piece[..piece.len().min(length - body.len())]);
+        if body.len() == length {
+            break;
+        }
+    }
+    Ok(body.freeze())
+}
+
+/// Reads a body that nobody wants, so that its connection can be used again. Gives up, and with it the connection, when
+/// that is not worth it.
+pub async fn drain(response: &mut Response) {
+    const WORTH_BYTES: u64 = 64 << 10;
+    const WORTH_WAITING: std::time::Duration = std::time::Duration::from_millis(500);
+    if response.content_length().is_some_and(|length| length > WORTH_BYTES) {
+        return;
+    }
+    let reading = async {
+        let mut left = WORTH_BYTES;
+        while let Ok(Some(piece)) = response.chunk().await {
+            match left.checked_sub(piece.len() as u64) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    };
+    // Late is as good as too large.
+    let _ = tokio::time::timeout(WORTH_WAITING, reading).await;
+}

@@ -1,0 +1,90 @@
+//! Reads robots.txt: one request of what may be a chain of redirects.
+
+use std::io::Read;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
+use http::{HeaderMap, HeaderValue, Method};
+use reqwest::Request;
+use seine_common::url::CanonicalUrl;
+
+use super::http::OriginClient;
+use super::outcome::Ending;
+use super::{body, redirect};
+use crate::robots::{MAX_ROBOTS_BYTES, Verdict};
+
+/// What one request for robots.txt brought.
+#[derive(Debug, PartialEq, Eq)]
+pub enum RobotsAnswer {
+    Verdict(Verdict),
+    /// The file is said to be there.
+    Redirect(CanonicalUrl),
+}
+
+/// Asks once. `request` is its number in the host's pacing.
+pub async fn read_robots(client: &OriginClient, url: &CanonicalUrl, request: u64, timeout: Duration) -> RobotsAnswer {
+    match tokio::time::timeout(timeout, attempt(client, url, request)).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(ending)) => unavailable(&ending.detail),
+        Err(_) => unavailable(&Ending::timed_out(timeout).detail),
+    }
+}
+
+fn unavailable(detail: &str) -> RobotsAnswer {
+    RobotsAnswer::Verdict(Verdict::Unavailable(format!("robots.txt could not be read: {detail}")))
+}
+
+async fn attempt(client: &OriginClient, url: &CanonicalUrl, request: u64) -> Result<RobotsAnswer, Ending> {
+    let mut asking = Request::new(Method::GET, url.as_url().clone());
+    asking.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let mut response = client.send(asking, request).await?;
+    let status = response.status().as_u16();
+    if let Some(target) = redirect::target(url, status, response.headers()) {
+        body::drain(&mut response).await;
+        return Ok(RobotsAnswer::Redirect(target));
+    }
+    if let Some(verdict) = Verdict::of_status(status) {
+        body::drain(&mut response).await;
+        return Ok(RobotsAnswer::Verdict(verdict));
+    }
+    let received = body::read_beginning(&mut response, MAX_ROBOTS_BYTES).await.map_err(|e| Ending::of_error(&e))?;
+    Ok(match decode(response.headers(), received) {
+        Some(file) => RobotsAnswer::Verdict(Verdict::Rules(file)),
+        None => unavailable("it is compressed in a way that was not asked for"),
+    })
+}
+
+/// Plain text was asked for; some servers compress all the same.
+fn decode(headers: &HeaderMap, received: Bytes) -> Option<Bytes> {
+    let encoding = headers.get(CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
+    let limit = MAX_ROBOTS_BYTES as u64;
+    let mut file = Vec::new();
+    match encoding.as_deref() {
+        None | Some(b"" | b"identity") => return Some(received),
+        // Cut files end in the middle of the stream; what came out before counts.
+        Some(b"gzip" | b"x-gzip") => drop(flate2::read::GzDecoder::new(&*received).take(limit).read_to_end(&mut file)),
+        Some(b"deflate") => drop(flate2::read::ZlibDecoder::new(&*received).take(limit).read_to_end(&mut file)),
+        Some(_) => return None,
+    }
+    Some(file.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_compressed_file_is_read_up_to_the_cut() {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&vec![b'a'; 10 * MAX_ROBOTS_BYTES]).unwrap();
+        let bomb = Bytes::from(encoder.finish().unwrap());
+        let headers =
+            |encoding: &'static str| [(CONTENT_ENCODING, HeaderValue::from_static(encoding))].into_iter().collect();
+        assert_eq!(decode(&headers("GZIP"), bomb.clone()).unwrap().len(), MAX_ROBOTS_BYTES);
+        assert_eq!(decode(&headers("br"), bomb.clone()), None);
+        assert_eq!(decode(&HeaderMap::new(), bomb.clone()), Some(bomb));
+    }
+}

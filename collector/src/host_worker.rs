@@ -1,0 +1,296 @@
+//! One leased host: which of its URLs is fetched when, and what is told to the Monitor.
+//!
+//! [`HostWorker`] only decides; it does no I/O and is told the time. [`driver`] feeds it events, performs its actions,
+//! and makes the requests it starts. Life of a lease: find the address → pin it with the Monitor → for each origin, as
+//! it is met, read robots.txt → fetch in strategy order ([`window`]) at the host's pace ([`pacing`]) → when nothing is
+//! left, or it was told to, finish what is under way ([`pages`]) and return the lease.
+//!
+//! Invariants: nothing starts before the pin is confirmed, after the usable part of the lease, or before the delay;
+//! a page is settled after its links were sent; the lease is returned with nothing under way.
+
+pub mod terms;
+pub mod events;
+pub mod window;
+pub mod pacing;
+pub mod origins;
+pub mod pages;
+mod progress;
+pub mod driver;
+
+use std::time::{Duration, Instant};
+
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::collector_message::Message;
+use seine_proto::monitor::v1::{OutcomeKind, Pin, ReturnLease, Robots, Settle, WantUrls};
+
+use self::events::{Action, Origin, Start};
+use self::origins::{Origins, State};
+use self::pacing::{Marks, Pacing};
+use self::pages::Pages;
+use self::terms::Terms;
+use self::window::{QueuedUrl, URLS_PER_ANSWER, Window};
+use crate::fetch::outcome::Ending;
+use crate::metrics;
+use crate::resolve::Found;
+use crate::strategy::Place;
+
+/// How long a lease is kept after the analyser failed: its pages are handed out again at once, and would be fetched
+/// from their host again and again.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PinState {
+    Unasked,
+    Asked,
+    Confirmed,
+}
+
+/// The first URL of the window, found fit to be fetched.
+#[derive(Debug)]
+struct Cleared {
+    place: Place,
+    origin: Origin,
+    url: CanonicalUrl,
+}
+
+#[derive(Debug)]
+pub struct HostWorker {
+    terms: Terms,
+    window: Window,
+    pacing: Pacing,
+    origins: Origins,
+    pages: Pages,
+    pin: PinState,
+    cleared: Option<Cleared>,
+    /// The origin that the first URL waits for.
+    waits_for: Option<Origin>,
+    renewed_at: Instant,
+    /// Set when nothing more is to be started; the lease is not returned before this time.
+    draining: Option<Instant>,
+    finished: bool,
+}
+
+impl HostWorker {
+    pub fn new(
+        terms: Terms,
+        urls: impl IntoIterator<Item = QueuedUrl>,
+        exhausted: bool,
+        robots: &[Robots],
+        now: Instant,
+    ) -> Self {
+        let mut window = Window::default();
+        window.answer(urls, exhausted);
+        Self {
+            pacing: Pacing::new(terms.delay, now + terms.rest),
+            origins: Origins::new(robots),
+            pages: Pages::default(),
+            pin: PinState::Unasked,
+            cleared: None,
+            waits_for: None,
+            renewed_at: now,
+            draining: None,
+            finished: false,
+            window,
+            terms,
+        }
+    }
+
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    pub fn depth_of(&self, page: events::PageId) -> Option<u32> {
+        self.pages.get(page).map(|page| page.queued.depth)
+    }
+
+    pub fn observe(&mut self, marks: Marks) {
+        self.pacing.observe(marks);
+    }
+
+    /// Does everything that can be done without a request. To be called after every event.
+    pub fn advance(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        if self.finished {
+            return;
+        }
+        if self.draining.is_none() && self.has_done_its_share() {
+            self.drain(now);
+        }
+        if self.draining.is_none() {
+            self.look_at_the_first(actions);
+            if let Some(place) = self.window.question() {
+                let question =
+                    WantUrls { token: self.terms.token, after_place: place.to_bytes(), limit: URLS_PER_ANSWER };
+                actions.push(Action::Send(Message::WantUrls(question)));
+            }
+        }
+        let due = self.draining.map_or(self.window.is_exhausted(), |until| until <= now);
+        if due && self.pages.is_empty() && !self.origins.has_request_under_way() {
+            self.return_lease(now, actions);
+        }
+    }
+
+    fn has_done_its_share(&self) -> bool {
+        self.terms.page_allowance.is_some_and(|allowance| self.pages.count_saved() >= allowance)
+    }
+
+    fn drain(&mut self, until: Instant) {
+        self.draining = Some(self.draining.map_or(until, |known| known.max(until)));
+        self.cleared = None;
+        self.waits_for = None;
+    }
+
+    /// Finds out whether the first URL may be fetched; settles those that may not, until one may or must wait.
+    fn look_at_the_first(&mut self, actions: &mut Vec<Action>) {
+        while !self.pages.is_full() {
+            let Some(first) = self.window.first() else {
+                self.cleared = None;
+                self.waits_for = None;
+                return;
+            };
+            if self.cleared.as_ref().is_some_and(|cleared| cleared.place == first.place) {
+                return;
+            }
+            let judgement = self.judge(first);
+            self.cleared = None;
+            match judgement {
+                Judgement::Fit(cleared) => {
+                    self.waits_for = None;
+                    self.cleared = Some(cleared);
+                    return;
+                }
+                Judgement::Waits(origin) => {
+                    self.waits_for = Some(origin);
+                    return;
+                }
+                Judgement::New(origin, url) => {
+                    self.origins.begin(origin.clone());
+                    self.waits_for = Some(origin.clone());
+                    actions.push(Action::FindAddress { origin, url });
+                    return;
+                }
+                Judgement::Refused(ending) => {
+                    let queued = self.window.take_first().expect("the first was just looked at");
+                    let page = self.pages.take(queued, false);
+                    self.settle_ending(page, &ending, 0, actions);
+                }
+            }
+        }
+    }
+
+    fn judge(&self, queued: &QueuedUrl) -> Judgement {
+        let url = match CanonicalUrl::parse(&queued.url) {
+            Ok(url) if url.host().as_str() == &*self.terms.host => url,
+            // The Monitor sends neither; a lease is for one host, so nothing else is fetched under it.
+            Ok(_) => return Judgement::Refused(Ending::new(OutcomeKind::ConnectionFailed, "not on the leased host")),
+            Err(error) => return Judgement::Refused(Ending::new(OutcomeKind::ConnectionFailed, error.to_string())),
+        };
+        let origin: Origin = url.origin().into();
+        match self.origins.state(&origin) {
+            None => Judgement::New(origin, url),
+            Some(State::Barred(ending)) => Judgement::Refused(ending.clone()),
+            Some(State::Open(Some(rules))) if !rules.allow(url.path_and_query()) => Judgement::Refused(Ending::new(
+                OutcomeKind::RefusedByRobots,
+                format!("{origin}/robots.txt forbids it to {}", self.terms.agent_token),
+            )),
+            Some(State::Open(_)) => Judgement::Fit(Cleared { place: queued.place.clone(), origin, url }),
+            Some(_) => Judgement::Waits(origin),
+        }
+    }
+
+    /// Whether a request could start now, if the collector as a whole has room for one.
+    pub fn wants_to_start(&self, now: Instant) -> bool {
+        self.has_work() && self.pacing.earliest().is_some_and(|earliest| earliest <= now) && self.may_start_at(now)
+    }
+
+    /// When to look again, if nothing happens before.
+    pub fn wake_at(&self, now: Instant) -> Option<Instant> {
+        let startable = || self.pacing.earliest().filter(|&earliest| self.may_start_at(earliest));
+        let wake = self.draining.or_else(|| self.has_work().then(startable).flatten());
+        wake.filter(|&at| at > now)
+    }
+
+    /// Within the part of the lease in which requests may start.
+    fn may_start_at(&self, at: Instant) -> bool {
+        at.saturating_duration_since(self.renewed_at) < self.terms.usable
+    }
+
+    fn has_work(&self) -> bool {
+        let robots_due = || {
+            let state = self.waits_for.as_ref().and_then(|origin| self.origins.state(origin));
+            matches!(state, Some(State::RobotsDue { .. }))
+        };
+        let may_save = || self.terms.page_allowance.is_none_or(|allowance| self.pages.count_committed() < allowance);
+        self.draining.is_none()
+            && self.pin == PinState::Confirmed
+            && self.connections_in_use() < self.terms.connections
+            && ((self.cleared.is_some() && !self.pages.is_full() && may_save()) || robots_due())
+    }
+
+    fn connections_in_use(&self) -> u32 {
+        self.pages.slots_held() + u32::from(self.origins.has_request_under_way())
+    }
+
+    /// Starts what [`HostWorker::wants_to_start`] wanted.
+    pub fn start(&mut self, now: Instant) -> Option<Start> {
+        debug_assert!(self.wants_to_start(now));
+        if let Some(origin) = self.waits_for.clone() {
+            let url = self.origins.take_robots_due(&origin)?;
+            return Some(Start::Robots { origin, url, request: self.pacing.start(now) });
+        }
+        let Cleared { origin, url, .. } = self.cleared.take()?;
+        let queued = self.window.take_first()?;
+        debug_assert_eq!(&*queued.url, url.as_str());
+        let depth = queued.depth;
+        let page = self.pages.take(queued, true);
+        Some(Start::Page { page, origin, url, depth, request: self.pacing.start(now) })
+    }
+
+    fn settle_ending(&mut self, page: events::PageId, ending: &Ending, at_ms: i64, actions: &mut Vec<Action>) {
+        self.pages.release_allowance(page);
+        self.settle(page, ending.to_outcome(at_ms), actions);
+    }
+
+    fn settle(&mut self, page: events::PageId, outcome: seine_proto::monitor::v1::Outcome, actions: &mut Vec<Action>) {
+        let Some(settling) = self.pages.get(page) else {
+            return;
+        };
+        metrics::outcome(outcome.kind(), outcome.bytes);
+        actions.push(Action::Send(Message::Settle(Settle {
+            token: self.terms.token,
+            request_id: page,
+            url: settling.queued.url.to_string(),
+            place: settling.queued.place.to_bytes(),
+            outcome: Some(outcome),
+        })));
+    }
+
+    fn pin_first_address(&mut self, found: &Found, actions: &mut Vec<Action>) {
+        if let (PinState::Unasked, Found::Use { address, allowed_by_name }) = (self.pin, found) {
+            self.pin = PinState::Asked;
+            let pin = Pin { token: self.terms.token, address: address.to_string(), allowed_by_name: *allowed_by_name };
+            actions.push(Action::Send(Message::Pin(pin)));
+        }
+    }
+
+    fn return_lease(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        let milliseconds = |duration: Duration| u32::try_from(duration.as_millis()).unwrap_or(u32::MAX);
+        actions.push(Action::Send(Message::ReturnLease(ReturnLease {
+            token: self.terms.token,
+            since_last_request_ms: self.pacing.since_last(now).map(milliseconds),
+            crawl_delay_ms: milliseconds(self.origins.crawl_delay()),
+        })));
+        actions.push(Action::Finish);
+        self.finished = true;
+    }
+}
+
+enum Judgement {
+    Fit(Cleared),
+    /// Something must be known of its origin first, and is being found out.
+    Waits(Origin),
+    New(Origin, CanonicalUrl),
+    Refused(Ending),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,291 @@
+//! Does what a host worker decides: sends its messages, makes its requests, and brings it what came of them.
+//!
+//! One task per lease. Requests run in tasks of their own, which end with the driver: when the lease is lost, dropping
+//! the driver drops everything under way. A request starts only with a permit of the collector's [`Gate`], taken after
+//! the host's pace allows it, so that waiting for one host never holds back another.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use seine_common::address::AddressRules;
+use seine_common::clock::Clock;
+use seine_common::url::CanonicalUrl;
+use seine_proto::common::v1::{FetchedPage, LeaseRef};
+use seine_proto::monitor::v1::CollectorMessage;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::HostWorker;
+use super::events::{Action, Event, Origin, PageId, Start};
+use crate::CollectorError;
+use crate::deliver::{Delivery, Parcel};
+use crate::fetch::FetchLimits;
+use crate::fetch::http::{Http, OriginClient};
+use crate::fetch::robots::{RobotsAnswer, read_robots};
+use crate::fetch::wire::Wire;
+use crate::gate::{Gate, StartPermit};
+use crate::link_memory::{CrawlKey, LinkMemory};
+use crate::resolve::{Found, Resolver};
+use crate::robots::{self, Verdict};
+
+/// Events that can wait for one worker: two answers of the Monitor and two of the analyser for each unsettled page, and
+/// a few more. It is never full unless the other side answers what was not asked.
+pub const MAILBOX: usize = 5 * super::pages::MAX_UNSETTLED;
+
+/// What all leases share.
+pub struct Tools {
+    pub http: Http,
+    pub resolver: Resolver,
+    pub gate: Gate,
+    pub delivery: Delivery,
+    pub memory: LinkMemory,
+    pub request_timeout: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseEnd {
+    Returned,
+    Lost,
+}
+
+pub struct Driver {
+    pub worker: HostWorker,
+    pub tools: Arc<Tools>,
+    pub rules: Arc<AddressRules>,
+    /// With the fixed addresses of the crawl.
+    pub resolver: Resolver,
+    pub crawl: CrawlKey,
+    pub mailbox: mpsc::Sender<Event>,
+    pub outgoing: mpsc::Sender<CollectorMessage>,
+    wire: Arc<Wire>,
+    clients: HashMap<Origin, OriginClient>,
+    /// What DNS said of the host's name: one address for the whole lease.
+    looked_up: Option<Found>,
+    tasks: JoinSet<Option<Event>>,
+}
+
+impl Driver {
+    pub fn new(
+        worker: HostWorker,
+        tools: Arc<Tools>,
+        rules: Arc<AddressRules>,
+        resolver: Resolver,
+        crawl: CrawlKey,
+        mailbox: mpsc::Sender<Event>,
+        outgoing: mpsc::Sender<CollectorMessage>,
+    ) -> Self {
+        let (wire, clients, tasks) = (Arc::default(), HashMap::new(), JoinSet::new());
+        Self { worker, tools, rules, resolver, crawl, mailbox, outgoing, wire, clients, looked_up: None, tasks }
+    }
+
+    /// Works until the lease is returned or turns out to be lost.
+    pub async fn run(mut self, mut events: mpsc::Receiver<Event>) -> LeaseEnd {
+        let tools = self.tools.clone();
+        let wire = self.wire.clone();
+        let mut actions = Vec::new();
+        let mut permit = None;
+        loop {
+            let now = Instant::now();
+            self.worker.observe(wire.marks());
+            self.worker.advance(now, &mut actions);
+            for action in actions.drain(..) {
+                if let Some(end) = self.perform(action).await {
+                    return end;
+                }
+            }
+            let wants_to_start = self.worker.wants_to_start(now);
+            permit = if wants_to_start { permit.or_else(|| tools.gate.try_acquire()) } else { None };
+            if let Some(permit) = permit.take() {
+                self.start(now, permit);
+                continue;
+            }
+            let wake = self.worker.wake_at(now).map(tokio::time::Instant::from_std);
+            let event = tokio::select! {
+                event = events.recv() => event,
+                Some(ended) = self.tasks.join_next() => match ended {
+                    Ok(event) => event,
+                    Err(error) => {
+                        tracing::error!(%error, lease = self.worker.terms().token, "a task of the lease failed; giving it up");
+                        return LeaseEnd::Lost;
+                    }
+                },
+                acquired = tools.gate.acquire(), if wants_to_start => {
+                    permit = Some(acquired);
+                    None
+                }
+                () = wire.connected() => None,
+                () = tokio::time::sleep_until(wake.unwrap_or_else(tokio::time::Instant::now)), if wake.is_some() => None,
+            };
+            let mut next = event;
+            while let Some(event) = next {
+                let event = self.take_in(event);
+                self.worker.handle(event, Instant::now(), &mut actions);
+                next = events.try_recv().ok();
+            }
+        }
+    }
+
+    /// Adds what only the driver knows, and notes what only the driver needs.
+    fn take_in(&mut self, mut event: Event) -> Event {
+        match &mut event {
+            Event::Parsed { page, parsed } => {
+                let depth = self.worker.depth_of(*page).unwrap_or_default() + 1;
+                parsed.link_hashes = self.tools.memory.sift(self.crawl, &mut parsed.links, depth);
+            }
+            Event::AddressFound { origin, found } => {
+                if let Found::Use { address, .. } = *found {
+                    match self.client(address) {
+                        Ok(client) => drop(self.clients.insert(origin.clone(), client)),
+                        Err(error) => *found = Found::Unknown(error.to_string()),
+                    }
+                }
+                let is_fixed = CanonicalUrl::parse(origin).is_ok_and(|url| self.is_fixed(&url));
+                if !is_fixed {
+                    self.looked_up.get_or_insert_with(|| found.clone());
+                }
+            }
+            _ => {}
+        }
+        event
+    }
+
+    fn client(&self, address: IpAddr) -> Result<OriginClient, CollectorError> {
+        let connections = self.worker.terms().connections as usize;
+        self.tools.http.client(address, &self.user_agent(), connections, self.wire.clone())
+    }
+
+    fn user_agent(&self) -> String {
+        self.worker.terms().user_agent.to_string()
+    }
+
+    fn is_fixed(&self, url: &CanonicalUrl) -> bool {
+        let (name, port) = name_and_port(url);
+        self.resolver.fixed_address(&name, port).is_some()
+    }
+
+    async fn perform(&mut self, action: Action) -> Option<LeaseEnd> {
+        match action {
+            Action::Send(message) => {
+                // A closed stream is noticed by its owner, who ends this task.
+                let _ = self.outgoing.send(CollectorMessage { message: Some(message) }).await;
+            }
+            Action::FindAddress { origin, url } => self.find_address(origin, &url),
+            Action::ParseRobots { origin, body } => {
+                let agent = self.worker.terms().agent_token.clone();
+                self.tasks.spawn(async move {
+                    let rules = Arc::new(robots::parse_elsewhere(body, agent).await);
+                    Some(Event::RobotsParsed { origin, rules })
+                });
+            }
+            Action::Remember { link_hashes, depth } => self.tools.memory.remember(&link_hashes, depth),
+            Action::Finish => return Some(LeaseEnd::Returned),
+            Action::Abandon => return Some(LeaseEnd::Lost),
+        }
+        None
+    }
+
+    fn find_address(&mut self, origin: Origin, url: &CanonicalUrl) {
+        let (name, port) = name_and_port(url);
+        let known = self.looked_up.clone().filter(|_| !self.is_fixed(url));
+        let (resolver, rules) = (self.resolver.clone(), self.rules.clone());
+        self.tasks.spawn(async move {
+            let found = match known {
+                Some(found) => found,
+                None => resolver.find(&name, port, &rules).await,
+            };
+            Some(Event::AddressFound { origin, found })
+        });
+    }
+
+    fn start(&mut self, now: Instant, permit: StartPermit) {
+        match self.worker.start(now) {
+            Some(Start::Robots { origin, url, request }) => self.start_robots(origin, url, request, permit),
+            Some(Start::Page { page, origin, url, depth, request }) => {
+                let client = self.clients.get(&origin).expect("an open origin has a client").clone();
+                self.start_page(client, page, url, depth, request, permit);
+            }
+            None => {}
+        }
+    }
+
+    fn start_robots(&mut self, origin: Origin, url: CanonicalUrl, request: u64, permit: StartPermit) {
+        let timeout = self.tools.request_timeout;
+        let at_ms = Clock::System.now_ms();
+        if let Some(client) = self.clients.get(&*url.origin()).cloned() {
+            self.tasks.spawn(async move {
+                let answer = read_robots(&client, &url, request, timeout).await;
+                drop(permit);
+                Some(Event::RobotsAnswered { origin, answer, at_ms })
+            });
+            return;
+        }
+        // Redirected to another origin, which has to be looked up first and is then done with.
+        let (resolver, rules) = (self.resolver.clone(), self.rules.clone());
+        let (http, wire) = (self.tools.http.clone(), self.wire.clone());
+        let user_agent = self.user_agent();
+        self.tasks.spawn(async move {
+            let (name, port) = name_and_port(&url);
+            let found = resolver.find(&name, port, &rules).await;
+            let client = match found {
+                Found::Use { address, .. } => http.client(address, &user_agent, 1, wire).map_err(|e| e.to_string()),
+                Found::Denied(address) => Err(format!("it redirects to {address}, which is not allowed")),
+                Found::Unknown(reason) => Err(reason),
+            };
+            let answer = match client {
+                Ok(client) => read_robots(&client, &url, request, timeout).await,
+                Err(reason) => RobotsAnswer::Verdict(Verdict::Unavailable(reason)),
+            };
+            drop(permit);
+            Some(Event::RobotsAnswered { origin, answer, at_ms })
+        });
+    }
+
+    fn start_page(
+        &mut self,
+        client: OriginClient,
+        page: PageId,
+        url: CanonicalUrl,
+        depth: u32,
+        request: u64,
+        permit: StartPermit,
+    ) {
+        let terms = self.worker.terms();
+        let limits = FetchLimits { max_body_bytes: terms.max_body_bytes, timeout: self.tools.request_timeout };
+        let lease = Some(LeaseRef { token: terms.token, crawl: terms.crawl.to_string() });
+        let (delivery, mailbox) = (self.tools.delivery.clone(), self.mailbox.clone());
+        self.tasks.spawn(async move {
+            let StartPermit { request: under_way, mut body } = permit;
+            let started_at_ms = Clock::System.now_ms();
+            let fetched = client.fetch(&url, request, limits, &mut body).await;
+            drop(under_way);
+            let fetched = match fetched {
+                Ok(fetched) => fetched,
+                Err(ending) => return Some(Event::Ended { page, ending, at_ms: started_at_ms }),
+            };
+            let (status, bytes, at_ms) = (fetched.status, fetched.body.len() as u64, fetched.fetched_at_ms);
+            // Through the mailbox, so that it stands before the analyser's answers.
+            mailbox.send(Event::Fetched { page, status, bytes, at_ms }).await.ok()?;
+            let fetched = FetchedPage {
+                lease,
+                url: url.as_str().to_owned(),
+                depth,
+                fetched_at_ms: at_ms,
+                ip: client.address().to_string(),
+                request_head: fetched.request_head,
+                response_head: fetched.response_head,
+                status: status.into(),
+                headers: fetched.headers,
+                body: fetched.body,
+            };
+            delivery.submit(Parcel { page: fetched, id: page, answers: mailbox, body }).await;
+            None
+        });
+    }
+}
+
+fn name_and_port(url: &CanonicalUrl) -> (String, u16) {
+    let url = url.as_url();
+    (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default().unwrap_or(0))
+}

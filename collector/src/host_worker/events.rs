@@ -1,0 +1,128 @@
+//! What a host worker is told, and what it asks to be done.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use seine_common::url::CanonicalUrl;
+use seine_proto::common::v1::ArchivePosition;
+use seine_proto::monitor::v1::collector_message::Message;
+
+use super::window::QueuedUrl;
+use crate::fetch::outcome::Ending;
+use crate::fetch::robots::RobotsAnswer;
+use crate::resolve::Found;
+use crate::robots::Rules;
+
+/// Numbers a URL that was taken from the window, from then until it is settled.
+pub type PageId = u64;
+/// `scheme://name[:port]`
+pub type Origin = Arc<str>;
+
+/// Something happened.
+#[derive(Debug)]
+pub enum Event {
+    // The Monitor says:
+    Pinned {
+        go: bool,
+    },
+    Urls {
+        urls: Vec<QueuedUrl>,
+        exhausted: bool,
+    },
+    Discovered {
+        page: PageId,
+        urls: Vec<QueuedUrl>,
+    },
+    Settled {
+        page: PageId,
+        stale: bool,
+    },
+    /// The lease counts from `since` again.
+    Renewed {
+        since: Instant,
+    },
+    /// Start nothing more, finish, and return the lease.
+    Drain,
+    // The network says:
+    AddressFound {
+        origin: Origin,
+        found: Found,
+    },
+    RobotsAnswered {
+        origin: Origin,
+        answer: RobotsAnswer,
+        at_ms: i64,
+    },
+    RobotsParsed {
+        origin: Origin,
+        rules: Arc<Rules>,
+    },
+    /// The page is on its way to the analyser.
+    Fetched {
+        page: PageId,
+        status: u16,
+        bytes: u64,
+        at_ms: i64,
+    },
+    Ended {
+        page: PageId,
+        ending: Ending,
+        at_ms: i64,
+    },
+    // The analyser says:
+    Parsed {
+        page: PageId,
+        parsed: Parsed,
+    },
+    Saved {
+        page: PageId,
+        archive: Option<ArchivePosition>,
+    },
+    Failed {
+        page: PageId,
+        reason: String,
+    },
+}
+
+/// What the analyser read in a page.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// Those that the Monitor may not know yet.
+    pub links: Vec<String>,
+    /// Of all links, to be remembered once the page is settled.
+    pub link_hashes: Vec<u64>,
+    pub generate: bool,
+    pub fingerprint: u64,
+    pub title: String,
+}
+
+/// Something to do at once.
+#[derive(Debug, PartialEq)]
+pub enum Action {
+    Send(Message),
+    FindAddress {
+        origin: Origin,
+        url: CanonicalUrl,
+    },
+    ParseRobots {
+        origin: Origin,
+        body: Bytes,
+    },
+    /// The Monitor knows these links now, at this depth.
+    Remember {
+        link_hashes: Vec<u64>,
+        depth: u32,
+    },
+    /// The lease has been returned: nothing more is to be done under it.
+    Finish,
+    /// The lease is lost: nothing under it counts any more.
+    Abandon,
+}
+
+/// A request to make now. `request` is its number in the host's pacing.
+#[derive(Debug, PartialEq)]
+pub enum Start {
+    Robots { origin: Origin, url: CanonicalUrl, request: u64 },
+    Page { page: PageId, origin: Origin, url: CanonicalUrl, depth: u32, request: u64 },
+}

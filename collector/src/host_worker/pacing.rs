@@ -1,0 +1,170 @@
+//! When the next request to a host may start. Pure: the caller tells the time.
+//!
+//! The delay is promised as the server sees it, so it is counted from when the server has the request at the latest:
+//! a request that had to open its connection counts from when that was open, and one whose answer began within
+//! [`GRACE`] counts from then, because the server may have been slow to look at it. While a connection is being opened,
+//! nobody knows when its request will go out, and no other one starts.
+//!
+//! Invariant: without a delay nothing here waits, except for the rest that the lease asks for.
+
+use std::time::{Duration, Instant};
+
+/// Longest time for which a request is presumed to lie unread at the server.
+pub const GRACE: Duration = Duration::from_millis(100);
+/// Added to every delay, for clocks that tick coarsely.
+const SAFETY: Duration = Duration::from_millis(1);
+
+/// What has been seen on the wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Marks {
+    /// Connections being opened.
+    pub connecting: u32,
+    /// When the last connection was open, or had failed.
+    pub connected_at: Option<Instant>,
+    /// The latest request whose answer has begun, and when it did.
+    pub answered: Option<(u64, Instant)>,
+}
+
+#[derive(Debug)]
+pub struct Pacing {
+    delay: Duration,
+    rested_at: Instant,
+    requests: u64,
+    /// When the last request was started.
+    last: Option<Instant>,
+    marks: Marks,
+}
+
+impl Pacing {
+    pub fn new(delay: Duration, rested_at: Instant) -> Self {
+        Self { delay, rested_at, requests: 0, last: None, marks: Marks::default() }
+    }
+
+    /// The host asks for a longer delay; a shorter one changes nothing.
+    pub fn at_least(&mut self, delay: Duration) {
+        self.delay = self.delay.max(delay);
+    }
+
+    /// A request starts. Its number comes back in [`Marks::answered`].
+    pub fn start(&mut self, now: Instant) -> u64 {
+        debug_assert!(self.earliest().is_some_and(|earliest| earliest <= now));
+        self.requests += 1;
+        self.last = Some(now);
+        self.requests
+    }
+
+    pub fn observe(&mut self, marks: Marks) {
+        self.marks = marks;
+    }
+
+    /// When the next request may start. `None` while that cannot be said.
+    pub fn earliest(&self) -> Option<Instant> {
+        if self.delay.is_zero() {
+            return Some(self.rested_at);
+        }
+        if self.marks.connecting > 0 {
+            return None;
+        }
+        let after_last = self.presumed_arrival().map(|arrival| arrival + self.delay + SAFETY);
+        Some(after_last.map_or(self.rested_at, |after| after.max(self.rested_at)))
+    }
+
+    /// How long ago the last request reached the host.
+    pub fn since_last(&self, now: Instant) -> Option<Duration> {
+        self.presumed_arrival().map(|arrival| now.saturating_duration_since(arrival))
+    }
+
+    fn presumed_arrival(&self) -> Option<Instant> {
+        let started = self.last?;
+        let left = self.marks.connected_at.map_or(started, |connected| connected.max(started));
+        let latest = left + GRACE;
+        match self.marks.answered {
+            Some((request, at)) if request == self.requests => Some(at.clamp(left, latest)),
+            _ => Some(latest),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn the_first_request_waits_for_the_rest_only() {
+        let now = Instant::now();
+        assert_eq!(Pacing::new(ms(100), now).earliest(), Some(now));
+        assert_eq!(Pacing::new(ms(0), now + ms(70)).earliest(), Some(now + ms(70)));
+    }
+
+    #[test]
+    fn without_a_delay_requests_follow_at_once() {
+        let now = Instant::now();
+        let mut pacing = Pacing::new(ms(0), now);
+        pacing.start(now);
+        pacing.observe(Marks { connecting: 1, ..Marks::default() });
+        assert!(pacing.earliest().is_some_and(|earliest| earliest <= now));
+    }
+
+    #[test]
+    fn the_delay_counts_from_the_answer_when_it_comes_soon() {
+        let now = Instant::now();
+        let mut pacing = Pacing::new(ms(100), now);
+        let request = pacing.start(now);
+        assert_eq!(pacing.earliest(), Some(now + GRACE + ms(100) + SAFETY));
+        pacing.observe(Marks { answered: Some((request, now + ms(2))), ..Marks::default() });
+        assert_eq!(pacing.earliest(), Some(now + ms(102) + SAFETY));
+        pacing.observe(Marks { answered: Some((request, now + ms(90))), ..Marks::default() });
+        assert_eq!(pacing.earliest(), Some(now + GRACE + ms(100) + SAFETY));
+    }
+
+    #[test]
+    fn opening_a_connection_holds_the_next_request_back() {
+        let now = Instant::now();
+        let mut pacing = Pacing::new(ms(20), now);
+        pacing.start(now);
+        pacing.observe(Marks { connecting: 1, ..Marks::default() });
+        assert_eq!(pacing.earliest(), None);
+        pacing.observe(Marks { connected_at: Some(now + ms(300)), ..Marks::default() });
+        assert!(pacing.earliest().unwrap() >= now + ms(320));
+    }
+
+    #[test]
+    fn a_longer_wish_of_the_host_holds_and_a_shorter_does_not() {
+        let now = Instant::now();
+        let mut pacing = Pacing::new(ms(100), now);
+        pacing.at_least(ms(20));
+        pacing.at_least(ms(500));
+        pacing.start(now);
+        assert!(pacing.earliest().unwrap() > now + ms(500));
+    }
+
+    proptest! {
+        /// A server looks at a request somewhere between its leaving and its answer, and within the grace.
+        #[test]
+        fn the_server_never_sees_less_than_the_delay(
+            delay in 1u64..50,
+            requests in prop::collection::vec((0u64..30, 0u64..60, 0u64..5), 1..30),
+        ) {
+            let mut now = Instant::now();
+            let mut pacing = Pacing::new(ms(delay), now);
+            let mut seen_before: Option<Instant> = None;
+            for (connect, answer, late) in requests {
+                now = now.max(pacing.earliest().unwrap()) + ms(late);
+                let request = pacing.start(now);
+                let left = now + ms(connect);
+                if let Some(before) = seen_before {
+                    prop_assert!(left >= before + ms(delay), "{:?}", left - before);
+                }
+                seen_before = Some(left + ms(answer).min(GRACE));
+                let answered = Some((request, left + ms(answer)));
+                pacing.observe(Marks { connecting: 0, connected_at: Some(left), answered });
+            }
+        }
+    }
+}

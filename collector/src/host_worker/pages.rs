@@ -1,0 +1,125 @@
+//! The URLs of a lease that were taken and are not settled yet.
+//!
+//! Life of one: fetching → fetched (with the analyser) → parsed (links sent) → saved → settled. Other endings settle at
+//! once. A page leaves when the Monitor has acknowledged its settlement, or when the analyser could not save it.
+
+use std::collections::HashMap;
+
+use seine_proto::common::v1::ArchivePosition;
+use seine_proto::monitor::v1::{Outcome, OutcomeKind};
+
+use super::events::{PageId, Parsed};
+use super::window::QueuedUrl;
+
+/// Pages of one lease between request and acknowledged settlement.
+pub const MAX_UNSETTLED: usize = 256;
+
+#[derive(Debug)]
+pub struct Page {
+    pub queued: QueuedUrl,
+    /// Its connection is not free for another URL yet.
+    pub holds_slot: bool,
+    /// It counts against the pages that may be saved.
+    pub may_be_saved: bool,
+    pub status: u16,
+    pub bytes: u64,
+    pub at_ms: i64,
+    pub parsed: Option<Parsed>,
+}
+
+impl Page {
+    pub fn saved_outcome(&mut self, archive: Option<ArchivePosition>) -> Outcome {
+        let parsed = self.parsed.get_or_insert_default();
+        Outcome {
+            kind: OutcomeKind::Saved.into(),
+            status: self.status.into(),
+            fetched_at_ms: self.at_ms,
+            bytes: self.bytes,
+            archive,
+            fingerprint: parsed.fingerprint,
+            generate: parsed.generate,
+            title: std::mem::take(&mut parsed.title),
+            ..Outcome::default()
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Pages {
+    last: PageId,
+    unsettled: HashMap<PageId, Page>,
+    slots_held: u32,
+    may_be_saved: u64,
+    saved: u64,
+}
+
+impl Pages {
+    /// A URL is taken: to be fetched, or only to be settled.
+    pub fn take(&mut self, queued: QueuedUrl, fetch: bool) -> PageId {
+        self.last += 1;
+        self.slots_held += u32::from(fetch);
+        self.may_be_saved += u64::from(fetch);
+        let page = Page { queued, holds_slot: fetch, may_be_saved: fetch, status: 0, bytes: 0, at_ms: 0, parsed: None };
+        self.unsettled.insert(self.last, page);
+        self.last
+    }
+
+    pub fn get(&self, page: PageId) -> Option<&Page> {
+        self.unsettled.get(&page)
+    }
+
+    pub fn get_mut(&mut self, page: PageId) -> Option<&mut Page> {
+        self.unsettled.get_mut(&page)
+    }
+
+    /// The connection is free again.
+    pub fn release_slot(&mut self, page: PageId) {
+        if let Some(page) = self.unsettled.get_mut(&page)
+            && std::mem::take(&mut page.holds_slot)
+        {
+            self.slots_held -= 1;
+        }
+    }
+
+    /// It will not be saved after all.
+    pub fn release_allowance(&mut self, page: PageId) {
+        if let Some(page) = self.unsettled.get_mut(&page)
+            && std::mem::take(&mut page.may_be_saved)
+        {
+            self.may_be_saved -= 1;
+        }
+    }
+
+    pub fn saved(&mut self, page: PageId) {
+        self.release_allowance(page);
+        self.saved += 1;
+    }
+
+    pub fn remove(&mut self, page: PageId) -> Option<Page> {
+        self.release_slot(page);
+        self.release_allowance(page);
+        self.unsettled.remove(&page)
+    }
+
+    pub fn slots_held(&self) -> u32 {
+        self.slots_held
+    }
+
+    /// Pages saved under the lease.
+    pub fn count_saved(&self) -> u64 {
+        self.saved
+    }
+
+    /// Pages saved, or fetched and perhaps saved later.
+    pub fn count_committed(&self) -> u64 {
+        self.saved + self.may_be_saved
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.unsettled.len() >= MAX_UNSETTLED
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.unsettled.is_empty()
+    }
+}

@@ -1,0 +1,146 @@
+//! What each event changes in a host worker.
+
+use std::time::Instant;
+
+use seine_proto::monitor::v1::collector_message::Message;
+use seine_proto::monitor::v1::{Discover, OutcomeKind, RobotsFound};
+
+use super::events::{Action, Event, Origin, PageId, Parsed};
+use super::{HostWorker, PAUSE_AFTER_FAILURE, PinState};
+use crate::fetch::outcome::Ending;
+use crate::fetch::redirect::MAX_REDIRECTS;
+use crate::fetch::robots::RobotsAnswer;
+use crate::robots::Verdict;
+
+impl HostWorker {
+    /// Takes note of an event. [`HostWorker::advance`] follows.
+    pub fn handle(&mut self, event: Event, now: Instant, actions: &mut Vec<Action>) {
+        match event {
+            Event::Pinned { go: true } => self.pin = PinState::Confirmed,
+            Event::Pinned { go: false } | Event::Drain => self.drain(now),
+            Event::Urls { urls, exhausted } => self.window.answer(urls, exhausted),
+            Event::Discovered { page, urls } => {
+                self.window.discovered(urls);
+                self.pages.release_slot(page);
+            }
+            Event::Settled { stale: true, .. } => actions.push(Action::Abandon),
+            Event::Settled { page, stale: false } => self.settled(page, actions),
+            Event::Renewed { since } => self.renewed_at = self.renewed_at.max(since),
+            Event::AddressFound { origin, found } => {
+                self.pin_first_address(&found, actions);
+                if let Some(verdict) = self.origins.address_found(&origin, &found, self.terms.ignore_robots) {
+                    self.decide(&origin, verdict, actions);
+                }
+            }
+            Event::RobotsAnswered { origin, answer, at_ms } => self.robots_answered(&origin, answer, at_ms, actions),
+            Event::RobotsParsed { origin, rules } => {
+                self.pacing.at_least(rules.crawl_delay().unwrap_or_default());
+                self.origins.parsed(&origin, rules);
+            }
+            Event::Fetched { page, status, bytes, at_ms } => {
+                if let Some(page) = self.pages.get_mut(page) {
+                    (page.status, page.bytes, page.at_ms) = (status, bytes, at_ms);
+                }
+            }
+            Event::Ended { page, ending, at_ms } => self.ended(page, &ending, at_ms, now, actions),
+            Event::Parsed { page, parsed } => self.parsed(page, parsed, actions),
+            Event::Saved { page, archive } => {
+                if let Some(saved) = self.pages.get_mut(page) {
+                    let outcome = saved.saved_outcome(archive);
+                    self.pages.saved(page);
+                    self.settle(page, outcome, actions);
+                }
+            }
+            Event::Failed { page, reason } => {
+                tracing::warn!(host = %self.terms.host, lease = self.terms.token, reason, "page could not be saved");
+                // Still queued at the Monitor, and fetched again under the next lease.
+                self.pages.remove(page);
+                self.drain(now + PAUSE_AFTER_FAILURE);
+            }
+        }
+    }
+
+    fn robots_answered(&mut self, origin: &Origin, answer: RobotsAnswer, at_ms: i64, actions: &mut Vec<Action>) {
+        let verdict = match answer {
+            RobotsAnswer::Verdict(verdict) => Some(verdict),
+            RobotsAnswer::Redirect(target) => self.origins.redirected(origin, target),
+        };
+        if let Some(verdict) = verdict {
+            let robots = Some(verdict.to_message(origin, at_ms));
+            actions.push(Action::Send(Message::Robots(RobotsFound { token: self.terms.token, robots })));
+            self.decide(origin, verdict, actions);
+        }
+    }
+
+    fn decide(&mut self, origin: &Origin, verdict: Verdict, actions: &mut Vec<Action>) {
+        self.origins.decided(origin, &verdict);
+        if let Verdict::Rules(body) = verdict {
+            actions.push(Action::ParseRobots { origin: origin.clone(), body });
+        }
+    }
+
+    /// The request brought no page.
+    fn ended(&mut self, page: PageId, ending: &Ending, at_ms: i64, now: Instant, actions: &mut Vec<Action>) {
+        let Some(hops) = self.pages.get(page).map(|page| page.queued.redirect_hops) else {
+            return;
+        };
+        if ending.kind == OutcomeKind::SlowDown {
+            self.drain(now);
+        }
+        match &ending.redirect_to {
+            Some(_) if hops >= MAX_REDIRECTS => {
+                let detail = format!("more than {MAX_REDIRECTS} redirects in a row, the last to {}", ending.detail);
+                let ending = Ending::new(OutcomeKind::TooManyRedirects, detail).with_status(ending.status);
+                self.pages.release_slot(page);
+                self.settle_ending(page, &ending, at_ms, actions);
+            }
+            Some(target) => {
+                self.discover(page, vec![target.as_str().to_owned()], true, actions);
+                self.settle_ending(page, ending, at_ms, actions);
+            }
+            None => {
+                self.pages.release_slot(page);
+                self.settle_ending(page, ending, at_ms, actions);
+            }
+        }
+    }
+
+    fn parsed(&mut self, page: PageId, mut parsed: Parsed, actions: &mut Vec<Action>) {
+        let links = std::mem::take(&mut parsed.links);
+        let Some(fetched) = self.pages.get_mut(page) else {
+            return;
+        };
+        fetched.parsed = Some(parsed);
+        if links.is_empty() {
+            self.pages.release_slot(page);
+        } else {
+            self.discover(page, links, false, actions);
+        }
+    }
+
+    /// Sends links up. The connection stays taken until the answer is there: it may hold the URL that goes next.
+    fn discover(&mut self, page: PageId, links: Vec<String>, redirect: bool, actions: &mut Vec<Action>) {
+        let Some(from) = self.pages.get(page) else {
+            return;
+        };
+        actions.push(Action::Send(Message::Discover(Discover {
+            token: self.terms.token,
+            request_id: page,
+            from_url: from.queued.url.to_string(),
+            from_place: from.queued.place.to_bytes(),
+            links,
+            redirect,
+        })));
+    }
+
+    fn settled(&mut self, page: PageId, actions: &mut Vec<Action>) {
+        let Some(settled) = self.pages.remove(page) else {
+            return;
+        };
+        self.window.settled(&settled.queued.place);
+        let link_hashes = settled.parsed.map(|parsed| parsed.link_hashes).unwrap_or_default();
+        if !link_hashes.is_empty() {
+            actions.push(Action::Remember { link_hashes, depth: settled.queued.depth + 1 });
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The terms of a lease: what the Monitor granted, and what the crawl asks of every request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use seine_common::address::{AddressRules, FixedAddress};
+use seine_proto::monitor::v1::{Crawl, Lease};
+
+use crate::robots::agent_token;
+
+/// No request starts after this share of the lease, so that the last one ends within it.
+const USABLE_SHARE: f32 = 0.8;
+
+#[derive(Clone, Debug)]
+pub struct Terms {
+    pub token: u64,
+    pub host: Arc<str>,
+    pub crawl: Arc<str>,
+    /// How long after a renewal requests may start.
+    pub usable: Duration,
+    pub rest: Duration,
+    pub delay: Duration,
+    /// Requests under way at once.
+    pub connections: u32,
+    /// Pages that may be saved; `None` without limit.
+    pub page_allowance: Option<u64>,
+    pub ignore_robots: bool,
+    pub user_agent: Arc<str>,
+    /// The name under which robots.txt files address us.
+    pub agent_token: Arc<str>,
+    pub max_body_bytes: u64,
+}
+
+impl Terms {
+    pub fn of(lease: &Lease, crawl: &Crawl) -> Self {
+        Self {
+            token: lease.token,
+            host: lease.host.as_str().into(),
+            crawl: crawl.name.as_str().into(),
+            usable: Duration::from_millis(lease.duration_ms.into()).mul_f32(USABLE_SHARE),
+            rest: Duration::from_millis(lease.rest_ms.into()),
+            delay: Duration::from_millis(crawl.delay_ms.into()),
+            connections: crawl.connections_per_host.max(1),
+            page_allowance: (lease.page_allowance > 0).then_some(lease.page_allowance),
+            ignore_robots: crawl.ignore_robots,
+            user_agent: crawl.user_agent.as_str().into(),
+            agent_token: agent_token(&crawl.user_agent).into(),
+            max_body_bytes: crawl.max_body_bytes.clamp(1, seine_common::limits::MAX_BODY_BYTES as u64),
+        }
+    }
+}
+
+/// The networks that the crawl allows. What cannot be read allows nothing.
+pub fn address_rules(crawl: &Crawl) -> AddressRules {
+    AddressRules::parse(&crawl.allow_net).unwrap_or_else(|error| {
+        tracing::error!(crawl = crawl.name, %error, "unreadable network in a crawl; none is allowed");
+        AddressRules::default()
+    })
+}
+
+pub fn fixed_addresses(crawl: &Crawl) -> Vec<FixedAddress> {
+    let parse = |text: &String| {
+        text.parse::<FixedAddress>()
+            .inspect_err(|error| tracing::error!(crawl = crawl.name, %error, "unreadable fixed address in a crawl"))
+            .ok()
+    };
+    crawl.resolve.iter().filter_map(parse).collect()
+}

@@ -1,0 +1,202 @@
+//! From the start of a request to its settlement, and the ends of a lease.
+
+use super::*;
+
+#[test]
+fn a_page_is_settled_after_its_links_and_holds_its_connection_until_they_are_answered() {
+    let mut bench = Bench::prepared(terms(), &[10, 20]);
+    let (page, path) = bench.start_page();
+    assert_eq!(path, "/10");
+    bench.fetched(page);
+    assert!(bench.starts().is_empty());
+    bench.parsed(page, &["http://example.org/5"]);
+    let discover = bench.discover();
+    assert_eq!((discover.request_id, discover.redirect, discover.links.len()), (page, false, 1));
+    bench.tell(Event::Saved { page, archive: None });
+    assert!(bench.starts().is_empty(), "the answer may hold the URL that goes next");
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/10"), OutcomeKind::Saved)]);
+    bench.tell(Event::Discovered { page, urls: vec![queued(5)] });
+    assert_eq!(bench.start_page().1, "/5", "depth first");
+    bench.settled(page);
+    assert!(bench.other.contains(&Action::Remember { link_hashes: vec![1, 2], depth: 2 }));
+}
+
+#[test]
+fn a_saved_page_is_settled_with_all_that_is_known_of_it() {
+    let mut bench = Bench::prepared(terms(), &[1]);
+    let (page, _) = bench.start_page();
+    bench.fetched(page);
+    bench.parsed(page, &[]);
+    let archive = seine_proto::common::v1::ArchivePosition { file: "a".into(), offset: 1, length: 2 };
+    bench.tell(Event::Saved { page, archive: Some(archive.clone()) });
+    let [Message::Settle(settle)] = &bench.sent[..] else { panic!("{:?}", bench.sent) };
+    let expected = Outcome {
+        kind: OutcomeKind::Saved.into(),
+        status: 200,
+        fetched_at_ms: 9,
+        bytes: 5,
+        archive: Some(archive),
+        fingerprint: 3,
+        generate: true,
+        title: "t".into(),
+        ..Outcome::default()
+    };
+    assert_eq!((settle.token, settle.place.as_ref(), settle.outcome.as_ref()), (7, [1].as_slice(), Some(&expected)));
+    bench.settled(page);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn several_connections_work_at_once_and_no_more() {
+    let mut bench = Bench::prepared(Terms { connections: 3, ..terms() }, &[1, 2, 3, 4, 5]);
+    assert_eq!(bench.starts().len(), 3);
+    bench.ended(1, ending(OutcomeKind::NotFound));
+    assert_eq!(bench.start_page().1, "/4");
+}
+
+#[test]
+fn requests_keep_their_distance_and_the_rest() {
+    let mut bench = Bench::prepared(Terms { delay: ms(100), rest: ms(50), connections: 4, ..terms() }, &[1, 2, 3]);
+    assert!(bench.starts().is_empty());
+    assert_eq!(bench.worker.wake_at(bench.now), Some(bench.now + ms(50)));
+    bench.wait(ms(50));
+    assert_eq!(bench.starts().len(), 1);
+    let next = bench.worker.wake_at(bench.now).unwrap();
+    assert!(next >= bench.now + ms(100));
+    bench.wait(ms(99));
+    assert!(bench.starts().is_empty());
+    let rest = next - bench.now;
+    bench.wait(rest);
+    assert_eq!(bench.starts().len(), 1);
+}
+
+#[test]
+fn nothing_starts_late_in_the_lease_until_it_is_renewed() {
+    let mut bench = Bench::prepared(terms(), &[1, 2]);
+    bench.wait(ms(8_000));
+    assert!(bench.starts().is_empty());
+    assert_eq!(bench.worker.wake_at(bench.now), None);
+    let since = bench.now - ms(100);
+    bench.tell(Event::Renewed { since });
+    assert_eq!(bench.starts().len(), 1);
+}
+
+#[test]
+fn a_redirect_is_a_discovery_and_then_an_outcome() {
+    let mut bench = Bench::prepared(terms(), &[1, 2]);
+    let (page, _) = bench.start_page();
+    bench.ended(page, redirect_to("http://example.org/target"));
+    assert!(matches!(
+        &bench.sent[..],
+        [Message::Discover(discover), Message::Settle(_)] if discover.redirect && discover.links == ["http://example.org/target"]
+    ));
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::Redirected)]);
+    assert!(bench.starts().is_empty());
+    bench.tell(Event::Discovered { page, urls: vec![] });
+    assert_eq!(bench.start_page().1, "/2");
+}
+
+#[test]
+fn the_eleventh_redirect_in_a_row_is_given_up() {
+    let mut bench = Bench::with(terms(), vec![QueuedUrl { redirect_hops: 10, ..queued(1) }], &[]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    bench.sent.clear();
+    let (page, _) = bench.start_page();
+    bench.ended(page, redirect_to("http://example.org/target"));
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::TooManyRedirects)]);
+    assert_eq!(bench.sent.len(), 1, "no discovery");
+}
+
+#[test]
+fn a_host_that_asks_for_patience_gets_its_lease_returned() {
+    let mut bench = Bench::prepared(Terms { connections: 2, ..terms() }, &[1, 2, 3]);
+    assert_eq!(bench.starts().len(), 2);
+    bench.ended(1, ending(OutcomeKind::SlowDown));
+    assert!(bench.starts().is_empty());
+    bench.settled(1);
+    assert!(bench.returned().is_none(), "a request is still under way");
+    bench.complete(2);
+    assert!(bench.returned().unwrap().since_last_request_ms.is_some());
+}
+
+#[test]
+fn told_to_drain_it_finishes_what_is_under_way() {
+    let mut bench = Bench::prepared(terms(), &[1, 2]);
+    let (page, _) = bench.start_page();
+    bench.tell(Event::Drain);
+    bench.fetched(page);
+    bench.parsed(page, &["http://example.org/9"]);
+    bench.tell(Event::Discovered { page, urls: vec![queued(9)] });
+    bench.tell(Event::Saved { page, archive: None });
+    assert!(bench.starts().is_empty() && bench.returned().is_none());
+    bench.settled(page);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn never_more_pages_than_allowed_can_be_saved() {
+    let mut bench = Bench::prepared(Terms { page_allowance: Some(2), connections: 8, ..terms() }, &[1, 2, 3, 4]);
+    assert_eq!(bench.starts().len(), 2);
+    bench.ended(1, ending(OutcomeKind::NotFound));
+    let (third, path) = bench.start_page();
+    assert_eq!(path, "/3", "a page that is none gives its place to another");
+    bench.settled(1);
+    bench.complete(2);
+    assert!(bench.starts().is_empty());
+    bench.complete(third);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn a_page_that_could_not_be_saved_stays_queued_and_the_lease_goes_back_after_a_pause() {
+    let mut bench = Bench::prepared(terms(), &[1, 2]);
+    let (page, _) = bench.start_page();
+    bench.fetched(page);
+    bench.tell(Event::Failed { page, reason: "disk full".into() });
+    assert!(bench.outcomes().is_empty() && bench.starts().is_empty() && bench.returned().is_none());
+    let wake = bench.worker.wake_at(bench.now).unwrap();
+    let pause = wake - bench.now;
+    bench.wait(pause);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn a_stale_answer_means_that_the_lease_is_lost() {
+    let mut bench = Bench::prepared(terms(), &[1]);
+    let (page, _) = bench.start_page();
+    bench.ended(page, ending(OutcomeKind::NotFound));
+    bench.tell(Event::Settled { page, stale: true });
+    assert_eq!(bench.other, [Action::Abandon]);
+}
+
+#[test]
+fn more_urls_are_asked_for_before_the_window_is_empty() {
+    let now = Instant::now();
+    let mut worker = HostWorker::new(terms(), [queued(1), queued(2)], false, &[], now);
+    let mut actions = Vec::new();
+    worker.advance(now, &mut actions);
+    worker.advance(now, &mut actions);
+    let questions: Vec<_> =
+        actions.iter().filter(|action| matches!(action, Action::Send(Message::WantUrls(_)))).collect();
+    assert!(matches!(questions[..], [Action::Send(Message::WantUrls(want))] if want.after_place.as_ref() == [2]));
+}
+
+#[test]
+fn unsettled_pages_are_bounded() {
+    let urls: Vec<QueuedUrl> = (0..300u16)
+        .map(|n| QueuedUrl {
+            place: Bytes::copy_from_slice(&n.to_be_bytes()).into(),
+            url: format!("{HOST}/{n}").into(),
+            ..queued(0)
+        })
+        .collect();
+    let mut bench = Bench::with(Terms { connections: 1000, ..terms() }, urls, &[]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    assert_eq!(bench.starts().len(), pages::MAX_UNSETTLED);
+    bench.ended(1, ending(OutcomeKind::NotFound));
+    assert!(bench.starts().is_empty());
+    bench.settled(1);
+    assert_eq!(bench.starts().len(), 1);
+}

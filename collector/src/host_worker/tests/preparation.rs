@@ -1,0 +1,110 @@
+//! What must be known of a host before its pages may be fetched: address, pin, robots.txt.
+
+use super::*;
+
+#[test]
+fn nothing_starts_before_the_pin_is_confirmed() {
+    let mut bench = Bench::new(terms(), &[1]);
+    assert!(matches!(&bench.other[..], [Action::FindAddress { origin, .. }] if &**origin == HOST));
+    assert!(bench.starts().is_empty());
+    bench.address_found();
+    assert!(matches!(&bench.sent[..], [Message::Pin(pin)] if pin.address == "93.184.216.34" && !pin.allowed_by_name));
+    assert!(bench.starts().is_empty());
+    bench.tell(Event::Pinned { go: true });
+    assert_eq!(bench.start_page().1, "/1");
+}
+
+#[test]
+fn a_refused_pin_returns_the_lease_at_once() {
+    let mut bench = Bench::new(terms(), &[1]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: false });
+    assert_eq!(bench.returned().unwrap().since_last_request_ms, None);
+    assert!(bench.outcomes().is_empty());
+}
+
+#[test]
+fn a_denied_or_unknown_address_settles_every_url_without_a_request() {
+    let denied = Found::Denied("10.0.0.1".parse().unwrap());
+    let unknown = Found::Unknown("no such name".into());
+    for (found, kind) in [(denied, OutcomeKind::AddressNotAllowed), (unknown, OutcomeKind::NameNotFound)] {
+        let mut bench = Bench::new(terms(), &[1, 2]);
+        bench.tell(Event::AddressFound { origin: HOST.into(), found });
+        assert!(bench.starts().is_empty());
+        assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), kind), (format!("{HOST}/2"), kind)]);
+        assert!(bench.returned().is_none(), "not before all is settled");
+        bench.settled(1);
+        bench.settled(2);
+        assert!(bench.returned().is_some());
+    }
+}
+
+#[test]
+fn robots_are_read_first_counted_in_the_pace_and_obeyed() {
+    let mut bench = Bench::prepared(Terms { ignore_robots: false, delay: ms(100), ..terms() }, &[1, 2]);
+    let starts = bench.starts();
+    assert!(matches!(&starts[..], [Start::Robots { url, .. }] if url.as_str() == "http://example.org/robots.txt"));
+    let body = Bytes::from_static(b"user-agent: seine\ndisallow: /1\ncrawl-delay: 1");
+    let answer = RobotsAnswer::Verdict(Verdict::Rules(body.clone()));
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    let found = bench.sent.iter().any(|message| {
+        matches!(message, Message::Robots(found) if found.robots.as_ref().unwrap().verdict() == RobotsVerdict::Rules)
+    });
+    assert!(found && bench.other.contains(&Action::ParseRobots { origin: HOST.into(), body: body.clone() }));
+    bench.tell(Event::RobotsParsed { origin: HOST.into(), rules: Arc::new(Rules::parse(&body, "Seine")) });
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::RefusedByRobots)]);
+    bench.wait(ms(900));
+    assert!(bench.starts().is_empty(), "the host asks for a second");
+    bench.wait(ms(200));
+    assert_eq!(bench.start_page().1, "/2");
+    bench.ended(2, ending(OutcomeKind::Timeout));
+    bench.settled(1);
+    bench.settled(2);
+    assert_eq!(bench.returned().unwrap().crawl_delay_ms, 1000);
+}
+
+#[test]
+fn unreadable_robots_settle_every_url_of_the_origin_only() {
+    let mut urls: Vec<QueuedUrl> = [1, 2].map(queued).into();
+    urls.push(QueuedUrl { url: "https://example.org/3".into(), ..queued(3) });
+    let mut bench = Bench::with(Terms { ignore_robots: false, ..terms() }, urls, &[]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    assert_eq!(bench.starts().len(), 1);
+    let answer = RobotsAnswer::Verdict(Verdict::Unavailable("500".into()));
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    let kind = OutcomeKind::RobotsUnavailable;
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), kind), (format!("{HOST}/2"), kind)]);
+    assert!(
+        matches!(bench.other.last(), Some(Action::FindAddress { origin, .. }) if &**origin == "https://example.org")
+    );
+}
+
+#[test]
+fn fresh_robots_that_came_with_the_lease_are_not_read_again() {
+    let brought = Verdict::AllowAll.to_message(HOST, 1);
+    let mut bench = Bench::with(Terms { ignore_robots: false, ..terms() }, vec![queued(1)], &[brought]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    assert_eq!(bench.start_page().1, "/1");
+}
+
+#[test]
+fn robots_redirects_are_followed_five_times() {
+    let mut bench = Bench::prepared(Terms { ignore_robots: false, ..terms() }, &[1]);
+    for hop in 0..=crate::robots::MAX_ROBOTS_REDIRECTS {
+        let starts = bench.starts();
+        assert!(matches!(&starts[..], [Start::Robots { .. }]), "hop {hop}: {starts:?}");
+        let answer = RobotsAnswer::Redirect(CanonicalUrl::parse(&format!("http://other.org/{hop}")).unwrap());
+        bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    }
+    assert_eq!(bench.start_page().1, "/1", "as if there were none");
+}
+
+#[test]
+fn a_url_of_another_host_is_never_fetched_under_the_lease() {
+    let stranger = QueuedUrl { url: "http://other.org/".into(), ..queued(1) };
+    let mut bench = Bench::with(terms(), vec![stranger], &[]);
+    assert_eq!(bench.outcomes().len(), 1);
+    assert!(bench.other.is_empty() && bench.starts().is_empty());
+}

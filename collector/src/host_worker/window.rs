@@ -1,0 +1,162 @@
+//! The URLs of a leased host that the collector holds, in strategy order, and how far its knowledge reaches.
+//!
+//! The queue itself is on the Monitor's disk; this is a bounded piece of its beginning. The *horizon* says which piece:
+//! every URL that is queued under the lease and stands at or before the horizon is held here, in flight, or settled.
+//! Answers raise the horizon; an overflow lowers it. Discoveries behind it are left to the Monitor, which has them.
+//!
+//! Invariant: as long as answers are applied in the order they came, every URL is handed out once, and always the
+//! smallest place that is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use seine_proto::monitor::v1 as contract;
+
+use crate::strategy::Place;
+
+/// URLs held per lease; more than that stay with the Monitor.
+pub const MAX_WINDOW: usize = 2_048;
+/// With fewer than this, more are asked for.
+pub const LOW_WATER: usize = 64;
+/// How many are asked for at once.
+pub const URLS_PER_ANSWER: u32 = 512;
+
+/// A URL of the leased host that waits for its request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuedUrl {
+    pub place: Place,
+    pub url: Box<str>,
+    pub depth: u32,
+    pub redirect_hops: u32,
+}
+
+impl From<contract::QueuedUrl> for QueuedUrl {
+    fn from(queued: contract::QueuedUrl) -> Self {
+        Self {
+            place: queued.place.into(),
+            url: queued.url.into(),
+            depth: queued.depth,
+            redirect_hops: queued.redirect_hops,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Horizon {
+    At(Place),
+    /// Nothing else was queued.
+    End,
+}
+
+#[derive(Debug)]
+pub struct Window {
+    held: BTreeMap<Place, QueuedUrl>,
+    horizon: Horizon,
+    /// Handed out and not yet known to be settled: an answer that was on its way may bring them again.
+    handed_out: BTreeSet<Place>,
+    /// The place behind which the outstanding question asks.
+    asked_behind: Option<Place>,
+    capacity: usize,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self::with_capacity(MAX_WINDOW)
+    }
+}
+
+impl Window {
+    fn with_capacity(capacity: usize) -> Self {
+        let horizon = Horizon::At(Place::start());
+        Self { held: BTreeMap::new(), horizon, handed_out: BTreeSet::new(), asked_behind: None, capacity }
+    }
+
+    /// Takes the first URLs of the lease, or the answer to [`Window::question`].
+    pub fn answer(&mut self, urls: impl IntoIterator<Item = QueuedUrl>, exhausted: bool) {
+        let asked = self.asked_behind.take();
+        let Horizon::At(horizon) = &self.horizon else {
+            return;
+        };
+        if asked.is_some_and(|asked| asked != *horizon) {
+            // The horizon was lowered while the answer was on its way: there is a gap before it.
+            return;
+        }
+        let mut reached = horizon.clone();
+        for queued in urls {
+            reached = reached.max(queued.place.clone());
+            self.hold(queued);
+        }
+        let reached = Horizon::At(reached);
+        self.horizon = if exhausted || self.horizon == reached { Horizon::End } else { reached };
+        self.give_up_excess();
+    }
+
+    /// Takes what the Monitor found new among the links of a page.
+    pub fn discovered(&mut self, urls: impl IntoIterator<Item = QueuedUrl>) {
+        for queued in urls {
+            if self.reaches(&queued.place) {
+                self.hold(queued);
+            }
+        }
+        self.give_up_excess();
+    }
+
+    pub fn first(&self) -> Option<&QueuedUrl> {
+        self.held.values().next()
+    }
+
+    pub fn take_first(&mut self) -> Option<QueuedUrl> {
+        let (place, queued) = self.held.pop_first()?;
+        self.handed_out.insert(place);
+        Some(queued)
+    }
+
+    /// The Monitor has settled this one and will not send it again.
+    pub fn settled(&mut self, place: &Place) {
+        self.handed_out.remove(place);
+    }
+
+    /// The place behind which to ask for more, when it is time. Only one question is open at a time.
+    pub fn question(&mut self) -> Option<Place> {
+        let Horizon::At(horizon) = &self.horizon else {
+            return None;
+        };
+        if self.asked_behind.is_some() || self.held.len() >= LOW_WATER.min(self.capacity) {
+            return None;
+        }
+        self.asked_behind = Some(horizon.clone());
+        self.asked_behind.clone()
+    }
+
+    /// Nothing is held and nothing more is queued.
+    pub fn is_exhausted(&self) -> bool {
+        self.held.is_empty() && self.horizon == Horizon::End
+    }
+
+    fn reaches(&self, place: &Place) -> bool {
+        match &self.horizon {
+            Horizon::At(horizon) => place <= horizon,
+            Horizon::End => true,
+        }
+    }
+
+    fn hold(&mut self, queued: QueuedUrl) {
+        if !self.handed_out.contains(&queued.place) {
+            self.held.insert(queued.place.clone(), queued);
+        }
+    }
+
+    fn give_up_excess(&mut self) {
+        if self.held.len() <= self.capacity {
+            return;
+        }
+        while self.held.len() > self.capacity {
+            self.held.pop_last();
+        }
+        let (last, _) = self.held.last_key_value().expect("the capacity is not zero");
+        self.horizon = Horizon::At(last.clone());
+    }
+}
+
+#[cfg(test)]
+#[path = "window_tests.rs"]
+mod tests;

@@ -1,0 +1,120 @@
+//! The tier that fetches.
+//!
+//! A lease arrives over the [`link`] to the Monitor and gets a [`host_worker`], which picks URLs in the order of the
+//! crawl's [`strategy`], obeys the host's [`robots`] and pace, [`resolve`]s and checks its address, and [`fetch`]es.
+//! Pages go on to the analyser ([`deliver`]); their links and outcomes go back up the link. The [`gate`] bounds all
+//! hosts together; the [`link_memory`] keeps known links from travelling again.
+//!
+//! Not responsible for: what is new, and who may fetch from which host when. That is the Monitor's.
+
+pub mod link;
+pub mod host_worker;
+pub mod strategy;
+pub mod robots;
+pub mod resolve;
+pub mod fetch;
+pub mod gate;
+pub mod deliver;
+pub mod link_memory;
+pub mod backoff;
+pub mod metrics;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use crate::backoff::Backoff;
+use crate::fetch::http::Http;
+use crate::gate::Gate;
+use crate::host_worker::driver::Tools;
+use crate::link::LinkEnd;
+use crate::link_memory::LinkMemory;
+use crate::resolve::{ResolveError, Resolver};
+
+#[derive(Clone, Debug)]
+pub struct CollectorConfig {
+    /// Names this collector to the Monitor.
+    pub id: String,
+    /// In the Monitor's own process.
+    pub embedded: bool,
+    /// Hosts worked on at once.
+    pub max_leases: u32,
+    /// Requests under way at once, over all hosts.
+    pub max_in_flight: usize,
+    pub connect_timeout: Duration,
+    /// From the start of a request to the last byte of its answer.
+    pub request_timeout: Duration,
+}
+
+impl Default for CollectorConfig {
+    fn default() -> Self {
+        Self {
+            id: "collector".to_owned(),
+            embedded: false,
+            max_leases: 256,
+            max_in_flight: 128,
+            connect_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CollectorError {
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
+    #[error("cannot set up HTTPS: {0}")]
+    Tls(String),
+}
+
+/// Fetches for a Monitor.
+pub struct Collector {
+    config: CollectorConfig,
+    monitor: Channel,
+    analyser: Channel,
+}
+
+impl Collector {
+    pub fn new(config: CollectorConfig, monitor: Channel, analyser: Channel) -> Self {
+        Self { config, monitor, analyser }
+    }
+
+    /// Works until told to stop: then starts nothing more, lets requests end, settles, returns leases, and ends.
+    pub async fn run(self, shutdown: CancellationToken) -> Result<(), CollectorError> {
+        let (delivery, courier) = deliver::delivery(self.analyser);
+        let tools = Arc::new(Tools {
+            http: Http::new(self.config.connect_timeout)?,
+            resolver: Resolver::new(Vec::new())?,
+            gate: Gate::new(self.config.max_in_flight),
+            delivery,
+            memory: LinkMemory::default(),
+            request_timeout: self.config.request_timeout,
+        });
+        // Pages still on their way are settled before the courier may stop.
+        let all_settled = CancellationToken::new();
+        let courier = tokio::spawn(courier.run(all_settled.clone()));
+        attend_forever(&self.config, &self.monitor, &tools, &shutdown).await;
+        all_settled.cancel();
+        if let Err(error) = courier.await {
+            tracing::error!(%error, "the delivery of pages failed");
+        }
+        Ok(())
+    }
+}
+
+async fn attend_forever(config: &CollectorConfig, monitor: &Channel, tools: &Arc<Tools>, shutdown: &CancellationToken) {
+    let mut backoff = Backoff::default();
+    while !shutdown.is_cancelled() {
+        let end = link::attend(config, monitor.clone(), tools.clone(), shutdown, || backoff.succeeded()).await;
+        match end {
+            LinkEnd::Shutdown => return,
+            LinkEnd::Goodbye | LinkEnd::Broken(_) => tracing::info!(reason = %end, "attaching to the monitor again"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(backoff.pause()) => {}
+            () = shutdown.cancelled() => return,
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Settings: built-in defaults, then a file, then the environment; the command line is applied by the commands.
+//!
+//! The defaults are the commented file that `seine config default` prints, so the two cannot differ. Reading goes from
+//! text over a table whose keys are checked (an unknown one is refused with the nearest known) to [`Config`], in which
+//! every value can be used as it is. Everything is read before anything is opened.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use toml::Value;
+
+use crate::address::AddressRules;
+use crate::limits::MAX_BODY_BYTES;
+use crate::scope::ScopeKind;
+
+mod keys;
+
+/// The commented defaults.
+pub const DEFAULT_TOML: &str = include_str!("config/default.toml");
+/// Read when it exists and no other file is named.
+pub const DEFAULT_FILE: &str = "seine.toml";
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read the configuration {}: {error}", .path.display())]
+    Read { path: PathBuf, error: std::io::Error },
+    #[error("{origin} is not valid TOML: {error}")]
+    Syntax { origin: String, error: Box<toml::de::Error> },
+    #[error("{origin} has the unknown setting {key:?}; {advice}")]
+    UnknownKey { origin: String, key: String, advice: String },
+    #[error("the setting {key} is wrong: {problem}")]
+    Value { key: &'static str, problem: String },
+    #[error("a setting has a value of the wrong kind: {0}")]
+    Kind(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub crawl: CrawlDefaults,
+    pub fetch: FetchConfig,
+    pub store: StoreConfig,
+    pub index: IndexConfig,
+    pub server: ServerConfig,
+    pub log_level: String,
+}
+
+/// What a crawl uses where its owner says nothing else.
+#[derive(Clone, Debug)]
+pub struct CrawlDefaults {
+    pub scope: ScopeKind,
+    pub strategy: StrategyName,
+    pub depth: Option<u32>,
+    pub max_pages: Option<u64>,
+    pub delay: Duration,
+    pub connections_per_host: Option<u32>,
+    pub hosts_per_ip: u32,
+    pub user_agent: String,
+    pub allow_net: Vec<String>,
+    pub robots: bool,
+    pub max_body_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrategyName {
+    DepthFirst,
+    BreadthFirst,
+}
+
+#[derive(Clone, Debug)]
+pub struct FetchConfig {
+    pub connect_timeout: Duration,
+    pub request_timeout: Duration,
+    pub max_in_flight: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct StoreConfig {
+    pub sync: bool,
+    pub archive_file_bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct IndexConfig {
+    pub memory_bytes: usize,
+    pub commit_interval: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    pub http: SocketAddr,
+    pub grpc: SocketAddr,
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    crawl: RawCrawl,
+    fetch: RawFetch,
+    store: RawStore,
+    index: RawIndex,
+    server: RawServer,
+    log: RawLog,
+}
+
+#[derive(Deserialize)]
+struct RawCrawl {
+    scope: String,
+    strategy: String,
+    depth: Option<u32>,
+    max_pages: Option<u64>,
+    delay: f64,
+    connections_per_host: Option<u32>,
+    hosts_per_ip: u32,
+    user_agent: String,
+    contact: Option<String>,
+    allow_net: Vec<String>,
+    robots: bool,
+    max_body_bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct RawFetch {
+    connect_timeout: f64,
+    request_timeout: f64,
+    max_in_flight: usize,
+}
+
+#[derive(Deserialize)]
+struct RawStore {
+    durability: String,
+    archive_file_bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct RawIndex {
+    memory_bytes: usize,
+    commit_seconds: f64,
+}
+
+#[derive(Deserialize)]
+struct RawServer {
+    http: String,
+    grpc: String,
+}
+
+#[derive(Deserialize)]
+struct RawLog {
+    level: String,
+}
+
+impl Config {
+    /// From the named file, or from [`DEFAULT_FILE`] when that exists, and the process's environment.
+    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        let path = file.map(Path::to_owned).or_else(|| Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists()));
+        let text = path.map(|path| match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((path.display().to_string(), text)),
+            Err(error) => Err(ConfigError::Read { path, error }),
+        });
+        let file = text.transpose()?;
+        Self::from_layers(file.as_ref().map(|(origin, text)| (origin.as_str(), text.as_str())), std::env::vars())
+    }
+
+    pub fn from_layers(
+        file: Option<(&str, &str)>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let mut table = keys::parse("the built-in defaults", DEFAULT_TOML)?;
+        if let Some((origin, text)) = file {
+            let layer = keys::parse(origin, text)?;
+            keys::check(origin, &layer)?;
+            keys::merge(&mut table, layer);
+        }
+        keys::merge(&mut table, keys::from_environment(environment)?);
+        let raw: Raw = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+            let lines: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
+            ConfigError::Kind(lines.join(" ").trim().to_owned())
+        })?;
+        raw.validate()
+    }
+}
+
+impl Raw {
+    fn validate(self) -> Result<Config, ConfigError> {
+        let RawCrawl { contact, .. } = &self.crawl;
+        let user_agent = match contact {
+            Some(contact) => format!("{} (+{contact})", self.crawl.user_agent),
+            None => self.crawl.user_agent.clone(),
+        };
+        AddressRules::parse(&self.crawl.allow_net).map_err(|error| value("crawl.allow_net", error))?;
+        within("crawl.max_body_bytes", self.crawl.max_body_bytes, 1, MAX_BODY_BYTES as u64)?;
+        if let Some(connections) = self.crawl.connections_per_host {
+            within("crawl.connections_per_host", u64::from(connections), 1, 64)?;
+        }
+        within("fetch.max_in_flight", self.fetch.max_in_flight as u64, 1, 10_000)?;
+        within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 20, 1 << 40)?;
+        within("index.memory_bytes", self.index.memory_bytes as u64, 15_000_000, 4 << 30)?;
+        Ok(Config {
+            crawl: CrawlDefaults {
+                scope: parse_scope(&self.crawl.scope).map_err(|problem| value("crawl.scope", problem))?,
+                strategy: parse_strategy(&self.crawl.strategy).map_err(|problem| value("crawl.strategy", problem))?,
+                depth: self.crawl.depth,
+                max_pages: self.crawl.max_pages,
+                delay: seconds("crawl.delay", self.crawl.delay, 0.0, 300.0)?,
+                connections_per_host: self.crawl.connections_per_host,
+                hosts_per_ip: self.crawl.hosts_per_ip,
+                user_agent,
+                allow_net: self.crawl.allow_net,
+                robots: self.crawl.robots,
+                max_body_bytes: self.crawl.max_body_bytes,
+            },
+            fetch: FetchConfig {
+                connect_timeout: seconds("fetch.connect_timeout", self.fetch.connect_timeout, 0.1, 600.0)?,
+                request_timeout: seconds("fetch.request_timeout", self.fetch.request_timeout, 0.1, 600.0)?,
+                max_in_flight: self.fetch.max_in_flight,
+            },
+            store: StoreConfig {
+                sync: match self.store.durability.as_str() {
+                    "sync" => true,
+                    "os" => false,
+                    other => {
+                        return Err(value("store.durability", format!("{other:?} is neither \"sync\" nor \"os\"")));
+                    }
+                },
+                archive_file_bytes: self.store.archive_file_bytes,
+            },
+            index: IndexConfig {
+                memory_bytes: self.index.memory_bytes,
+                commit_interval: seconds("index.commit_seconds", self.index.commit_seconds, 0.05, 3600.0)?,
+            },
+            server: ServerConfig {
+                http: socket("server.http", &self.server.http)?,
+                grpc: socket("server.grpc", &self.server.grpc)?,
+            },
+            log_level: match self.log.level.as_str() {
+                "error" | "warn" | "info" | "debug" | "trace" => self.log.level,
+                other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),
+            },
+        })
+    }
+}
+
+pub fn parse_scope(text: &str) -> Result<ScopeKind, String> {
+    match text {
+        "host" => Ok(ScopeKind::Host),
+        "domain" => Ok(ScopeKind::Domain),
+        "prefix" => Ok(ScopeKind::Prefix),
+        "any" => Ok(ScopeKind::Any),
+        other => Err(format!("{other:?} is not host, domain, prefix or any")),
+    }
+}
+
+pub fn parse_strategy(text: &str) -> Result<StrategyName, String> {
+    match text {
+        "depth-first" => Ok(StrategyName::DepthFirst),
+        "breadth-first" => Ok(StrategyName::BreadthFirst),
+        "bounded-breadth" => {
+            Err("the strategy \"bounded-breadth\" is not available yet; use depth-first or breadth-first".to_owned())
+        }
+        other => Err(format!("{other:?} is not depth-first, breadth-first or bounded-breadth")),
+    }
+}
+
+/// A number of seconds as people write it, such as 0.5.
+pub fn parse_delay(seconds: f64) -> Result<Duration, String> {
+    if (0.0..=300.0).contains(&seconds) {
+        return Ok(Duration::from_secs_f64(seconds));
+    }
+    Err(format!("{seconds} is not a number of seconds from 0 to 300"))
+}
+
+fn seconds(key: &'static str, seconds: f64, least: f64, most: f64) -> Result<Duration, ConfigError> {
+    if (least..=most).contains(&seconds) {
+        return Ok(Duration::from_secs_f64(seconds));
+    }
+    Err(value(key, format!("{seconds} is not a number of seconds from {least} to {most}")))
+}
+
+fn within(key: &'static str, number: u64, least: u64, most: u64) -> Result<(), ConfigError> {
+    if (least..=most).contains(&number) {
+        return Ok(());
+    }
+    Err(value(key, format!("{number} is not between {least} and {most}")))
+}
+
+fn socket(key: &'static str, text: &str) -> Result<SocketAddr, ConfigError> {
+    text.parse().map_err(|_| value(key, format!("{text:?} is not an address with a port, such as 127.0.0.1:8080")))
+}
+
+fn value(key: &'static str, problem: impl std::fmt::Display) -> ConfigError {
+    ConfigError::Value { key, problem: format!("{problem}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Result<Config, ConfigError> {
+        Config::from_layers(Some(("seine.toml", text)), [])
+    }
+
+    #[test]
+    fn the_commented_defaults_are_valid_and_polite() {
+        let config = Config::from_layers(None, []).unwrap();
+        assert_eq!(config.crawl.delay, Duration::from_secs(1));
+        assert!(config.crawl.robots && config.store.sync);
+        assert!(config.server.grpc.ip().is_loopback() && config.server.http.ip().is_loopback());
+    }
+
+    #[test]
+    fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
+        let environment =
+            [("SEINE_CRAWL_DELAY".to_owned(), "3".to_owned()), ("SEINE_OTHER".to_owned(), "x".to_owned())];
+        let file = ("seine.toml", "[crawl]\ndelay = 2.0\nscope = \"domain\"");
+        let config = Config::from_layers(Some(file), environment).unwrap();
+        assert_eq!((config.crawl.delay, config.crawl.scope), (Duration::from_secs(3), ScopeKind::Domain));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_nearest_known_one() {
+        let refusal = file("[crawl]\ndely = 1").unwrap_err().to_string();
+        assert!(refusal.contains("crawl.dely") && refusal.contains("crawl.delay"), "{refusal}");
+        let refusal = file("[crwal]\ndelay = 1").unwrap_err().to_string();
+        assert!(refusal.contains("crawl"), "{refusal}");
+        let environment = [("SEINE_CRAWL_DELLAY".to_owned(), "3".to_owned())];
+        assert!(Config::from_layers(None, environment).unwrap_err().to_string().contains("SEINE_CRAWL_DELAY"));
+    }
+
+    #[test]
+    fn a_wrong_value_is_refused_with_the_value() {
+        for (text, word) in [
+            ("[crawl]\ndelay = -1.0", "-1"),
+            ("[crawl]\nscope = \"planet\"", "planet"),
+            ("[crawl]\nallow_net = [\"localnet\"]", "localnet"),
+            ("[server]\nhttp = \"8080\"", "8080"),
+            ("[crawl]\ndelay = \"soon\"", "in `crawl.delay`"),
+            ("[crawl", "seine.toml"),
+        ] {
+            let refusal = file(text).unwrap_err().to_string();
+            assert!(refusal.contains(word), "{text}: {refusal}");
+        }
+    }
+}

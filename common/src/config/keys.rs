@@ -1,0 +1,89 @@
+//! Tables of settings: which keys exist, layering one table over another, and reading the environment.
+
+use toml::{Table, Value};
+
+use super::{ConfigError, DEFAULT_TOML};
+
+const PREFIX: &str = "SEINE_";
+
+pub fn parse(origin: &str, text: &str) -> Result<Table, ConfigError> {
+    text.parse().map_err(|error| ConfigError::Syntax { origin: origin.to_owned(), error: Box::new(error) })
+}
+
+/// Every section and key, those that are commented out in the defaults included.
+pub fn all() -> Vec<(String, String)> {
+    let mut section = String::new();
+    let mut keys = Vec::new();
+    for line in DEFAULT_TOML.lines() {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            section = name.to_owned();
+        } else if let Some((key, _)) = line.trim_start_matches("# ").split_once(" = ")
+            && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        {
+            keys.push((section.clone(), key.to_owned()));
+        }
+    }
+    keys
+}
+
+/// Refuses the first key that does not exist.
+pub fn check(origin: &str, table: &Table) -> Result<(), ConfigError> {
+    let known = all();
+    for (section, value) in table {
+        if !known.iter().any(|(known, _)| known == section) {
+            let names = known.iter().map(|(known, _)| known.clone());
+            return Err(unknown(origin, section.clone(), names));
+        }
+        let Value::Table(keys) = value else {
+            return Err(unknown(origin, section.clone(), std::iter::once(format!("[{section}]"))));
+        };
+        for key in keys.keys() {
+            if !known.contains(&(section.clone(), key.clone())) {
+                let names = known.iter().map(|(section, key)| format!("{section}.{key}"));
+                return Err(unknown(origin, format!("{section}.{key}"), names));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unknown(origin: &str, key: String, known: impl Iterator<Item = String>) -> ConfigError {
+    let nearest = known.min_by_key(|known| strsim::damerau_levenshtein(known, &key));
+    let advice = nearest.map_or_else(String::new, |nearest| format!("did you mean {nearest}?"));
+    ConfigError::UnknownKey { origin: origin.to_owned(), key, advice }
+}
+
+pub fn merge(below: &mut Table, above: Table) {
+    for (key, value) in above {
+        match (below.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
+            (_, value) => {
+                below.insert(key, value);
+            }
+        }
+    }
+}
+
+/// `SEINE_CRAWL_DELAY=2` as a table. Variables of no section are somebody else's.
+pub fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Result<Table, ConfigError> {
+    let known = all();
+    let name = |section: &str, key: &str| format!("{PREFIX}{section}_{key}").to_ascii_uppercase();
+    let mut table = Table::new();
+    for (variable, text) in variables {
+        let section =
+            known.iter().find(|(section, _)| variable.starts_with(&name(section, ""))).map(|(section, _)| section);
+        let Some(section) = section else { continue };
+        let Some((_, key)) = known.iter().find(|(section, key)| name(section, key) == variable) else {
+            let names = known.iter().map(|(section, key)| name(section, key));
+            return Err(unknown("the environment", variable, names));
+        };
+        // Numbers, lists and true/false are written as in TOML, texts without quotes.
+        let value = format!("v = {text}").parse::<Table>().ok().and_then(|mut table| table.remove("v"));
+        let value = value.unwrap_or(Value::String(text));
+        let entry = table.entry(section.clone()).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(keys) = entry {
+            keys.insert(key.clone(), value);
+        }
+    }
+    Ok(table)
+}

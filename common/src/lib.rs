@@ -1,0 +1,18 @@
+//! What at least two tiers need today.
+//!
+//! A URL arrives as text and becomes a [`url::CanonicalUrl`] with its [`host::HostKey`]; a [`scope::ScopeRules`] admits
+//! it; its [`fingerprint`] says whether it was seen; [`address`] says which machines may be contacted for it.
+//! [`clock`], [`telemetry`], [`transport`], [`shutdown`] and [`data_dir`] carry the services themselves.
+
+pub mod url;
+pub mod host;
+pub mod scope;
+pub mod fingerprint;
+pub mod address;
+pub mod limits;
+pub mod config;
+pub mod clock;
+pub mod data_dir;
+pub mod transport;
+pub mod telemetry;
+pub mod shutdown;

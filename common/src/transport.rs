@@ -1,0 +1,131 @@
+//! How tiers reach each other: gRPC over TCP between processes, gRPC over an in-memory stream within one.
+//!
+//! The same server and the same generated clients serve both, so there is no second code path for one machine.
+//! Until nodes authenticate each other, TCP is loopback only; [`listen`] refuses anything else.
+
+use std::io;
+use std::net::SocketAddr;
+
+use hyper_util::rt::TokioIo;
+use tokio::io::DuplexStream;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
+use tonic::transport::{Channel, Endpoint, Server};
+
+/// Bytes that an in-memory connection buffers in each direction.
+const MEMORY_BUFFER_BYTES: usize = 1 << 20;
+/// In-memory connections waiting to be accepted.
+const MEMORY_BACKLOG: usize = 16;
+/// HTTP/2 flow-control windows: a page fits, so one page never waits for the reader of another.
+const WINDOW_BYTES: u32 = 8 << 20;
+/// HTTP/2 frames: fewer, larger ones than the default 16 KiB cost less per page.
+const FRAME_BYTES: u32 = 1 << 20;
+
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    #[error(
+        "gRPC address {0} is not on loopback; until nodes authenticate each other, use an address such as 127.0.0.1:7070"
+    )]
+    NotLoopback(SocketAddr),
+    #[error("cannot listen on {0}: {1}; is another process using it?")]
+    Listen(SocketAddr, io::Error),
+    #[error("{0:?} is not the address of a node; write HOST:PORT, such as 127.0.0.1:7070")]
+    NotAnAddress(String),
+    #[error(transparent)]
+    Serve(#[from] tonic::transport::Error),
+}
+
+/// Opens connections to the server of the same process.
+#[derive(Clone, Debug)]
+pub struct MemoryDialer {
+    connections: mpsc::Sender<DuplexStream>,
+}
+
+/// Accepts what [`MemoryDialer`] opens.
+#[derive(Debug)]
+pub struct MemoryListener {
+    connections: mpsc::Receiver<DuplexStream>,
+}
+
+pub fn in_memory() -> (MemoryDialer, MemoryListener) {
+    let (sender, receiver) = mpsc::channel(MEMORY_BACKLOG);
+    (MemoryDialer { connections: sender }, MemoryListener { connections: receiver })
+}
+
+impl MemoryDialer {
+    /// A connection of its own, opened at first use and reopened when it breaks.
+    pub fn channel(&self) -> Channel {
+        let dialer = self.clone();
+        let connect = tower::service_fn(move |_| {
+            let connections = dialer.connections.clone();
+            async move {
+                let (near, far) = tokio::io::duplex(MEMORY_BUFFER_BYTES);
+                connections.send(far).await.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;
+                Ok::<_, io::Error>(TokioIo::new(near))
+            }
+        });
+        tuned(Endpoint::from_static("http://memory.seine.invalid")).connect_with_connector_lazy(connect)
+    }
+}
+
+/// A connection to another process, opened at first use and reopened when it breaks.
+pub fn tcp_channel(address: &str) -> Result<Channel, TransportError> {
+    Ok(tcp_endpoint(address)?.connect_lazy())
+}
+
+/// Where another process listens, for channels that spread over several.
+pub fn tcp_endpoint(address: &str) -> Result<Endpoint, TransportError> {
+    let endpoint = Endpoint::from_shared(format!("http://{address}"))
+        .map_err(|_| TransportError::NotAnAddress(address.to_owned()))?;
+    Ok(tuned(endpoint).tcp_nodelay(true))
+}
+
+fn tuned(endpoint: Endpoint) -> Endpoint {
+    endpoint.initial_stream_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES)
+}
+
+/// Binds the gRPC port, so that a wrong address is known before anything starts.
+pub async fn listen(address: SocketAddr) -> Result<TcpListener, TransportError> {
+    if !address.ip().is_loopback() {
+        return Err(TransportError::NotLoopback(address));
+    }
+    TcpListener::bind(address).await.map_err(|error| TransportError::Listen(address, error))
+}
+
+/// Serves the services over both kinds of connection until shutdown.
+pub async fn serve(
+    routes: Routes,
+    tcp: Option<TcpListener>,
+    memory: MemoryListener,
+    shutdown: CancellationToken,
+) -> Result<(), TransportError> {
+    let routes = routes.prepare();
+    let over_memory = server().add_routes(routes.clone()).serve_with_incoming_shutdown(
+        tokio_stream::StreamExt::map(ReceiverStream::new(memory.connections), Ok::<_, io::Error>),
+        shutdown.clone().cancelled_owned(),
+    );
+    let over_tcp = async {
+        match tcp {
+            Some(listener) => {
+                let incoming = TcpListenerStream::new(listener);
+                server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await
+            }
+            None => Ok(()),
+        }
+    };
+    let (memory, tcp) = tokio::join!(over_memory, over_tcp);
+    memory?;
+    tcp?;
+    Ok(())
+}
+
+fn server() -> Server {
+    Server::builder()
+        .tcp_nodelay(true)
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES)
+}

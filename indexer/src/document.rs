@@ -1,0 +1,160 @@
+//! An entry in the form that tantivy takes: its texts are indexed and stored from where they lie, without a copy.
+//!
+//! A document carries a [`Permit`] of the [`Budget`] it counts against. tantivy's queue is bounded by the number of
+//! documents only; the budget bounds its bytes, and gives them back when the document has been written.
+
+use std::iter;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
+use tantivy::schema::Field;
+use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
+
+use crate::entry::Entry;
+use crate::schema::{Fields, host_number, site_terms};
+
+pub struct PageDocument {
+    fields: Fields,
+    entry: Entry,
+    /// Absent in tombstones and where the URL has none.
+    host: Option<HostKey>,
+    _permit: Permit,
+}
+
+impl PageDocument {
+    pub fn new(fields: Fields, entry: Entry, permit: Permit) -> Self {
+        let host = match &entry {
+            Entry::Page(page) => CanonicalUrl::parse(&page.url).ok().map(|url| url.host()),
+            Entry::Gone { .. } => None,
+        };
+        Self { fields, entry, host, _permit: permit }
+    }
+
+    fn values(&self) -> Vec<(Field, PageValue<'_>)> {
+        let fields = &self.fields;
+        let version = self.entry.version();
+        let mut values = Vec::with_capacity(16);
+        values.push((fields.url, PageValue::Text(self.entry.url())));
+        values.push((fields.fetched_at, PageValue::Signed(version.fetched_at_ms)));
+        values.push((fields.token, PageValue::Unsigned(version.token)));
+        let Entry::Page(page) = &self.entry else {
+            values.push((fields.gone, PageValue::Flag(true)));
+            return values;
+        };
+        if let Some(host) = &self.host {
+            values.extend(site_terms(host).map(|term| (fields.site, PageValue::Text(term))));
+            values.push((fields.host, PageValue::Unsigned(host_number(host))));
+        }
+        values.push((fields.title, PageValue::Text(&page.title)));
+        values.push((fields.text, PageValue::Text(&page.text)));
+        values.push((fields.crawl, PageValue::Text(&page.crawl)));
+        values.push((fields.fingerprint, PageValue::Unsigned(page.fingerprint)));
+        if !page.lang.is_empty() {
+            values.push((fields.lang, PageValue::Text(&page.lang)));
+        }
+        values
+    }
+}
+
+impl Document for PageDocument {
+    type Value<'a> = PageValue<'a>;
+    type FieldsValuesIter<'a> = std::vec::IntoIter<(Field, PageValue<'a>)>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        self.values().into_iter()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum PageValue<'a> {
+    Text(&'a str),
+    Unsigned(u64),
+    Signed(i64),
+    Flag(bool),
+}
+
+impl<'a> Value<'a> for PageValue<'a> {
+    type ArrayIter = iter::Empty<Self>;
+    type ObjectIter = iter::Empty<(&'a str, Self)>;
+
+    fn as_value(&self) -> ReferenceValue<'a, Self> {
+        ReferenceValue::Leaf(match *self {
+            Self::Text(text) => ReferenceValueLeaf::Str(text),
+            Self::Unsigned(number) => ReferenceValueLeaf::U64(number),
+            Self::Signed(number) => ReferenceValueLeaf::I64(number),
+            Self::Flag(flag) => ReferenceValueLeaf::Bool(flag),
+        })
+    }
+}
+
+/// Bytes of documents that may wait to be written.
+pub struct Budget {
+    limit: usize,
+    used: Mutex<usize>,
+    given_back: Condvar,
+}
+
+/// A share of the budget; dropping it gives it back.
+pub struct Permit {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Budget {
+    pub fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { limit, used: Mutex::new(0), given_back: Condvar::new() })
+    }
+
+    /// Waits for room; a share larger than the whole waits until nothing else is out. `None` when nothing moved for
+    /// `patience`: then nobody writes any more.
+    pub fn take(self: &Arc<Self>, bytes: usize, patience: Duration) -> Option<Permit> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        while *used > 0 && *used + bytes > self.limit {
+            let (guard, waited) = self.given_back.wait_timeout(used, patience).unwrap_or_else(PoisonError::into_inner);
+            used = guard;
+            if waited.timed_out() {
+                return None;
+            }
+        }
+        *used += bytes;
+        Some(Permit { budget: Arc::clone(self), bytes })
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut used = self.budget.used.lock().unwrap_or_else(PoisonError::into_inner);
+        *used -= self.bytes;
+        drop(used);
+        self.budget.given_back.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_budget_makes_the_next_document_wait_until_one_is_written() {
+        let budget = Budget::new(100);
+        let first = budget.take(80, Duration::from_secs(10)).unwrap();
+        assert!(budget.take(30, Duration::from_millis(5)).is_none());
+        let waiting = std::thread::spawn({
+            let budget = Arc::clone(&budget);
+            move || budget.take(30, Duration::from_secs(10)).is_some()
+        });
+        drop(first);
+        assert!(waiting.join().unwrap());
+    }
+
+    #[test]
+    fn a_document_larger_than_the_budget_goes_alone_instead_of_never() {
+        let budget = Budget::new(10);
+        let large = budget.take(1000, Duration::from_secs(10)).unwrap();
+        assert!(budget.take(1, Duration::from_millis(5)).is_none());
+        drop(large);
+        assert!(budget.take(1, Duration::from_secs(10)).is_some());
+    }
+}

@@ -1,0 +1,72 @@
+//! What an entry of the description log means for the index.
+//!
+//! Every entry speaks about one URL at one [`Version`]. Of two entries about a URL the later version counts, in whatever
+//! order they arrive; that a page is gone is a version like any other.
+
+use seine_proto::common::v1::Description;
+use seine_proto::filesaver::v1::log_entry::Entry as Logged;
+use seine_proto::filesaver::v1::{LogEntry, Withdrawn};
+
+/// Orders what is known about one URL. Of a description and a withdrawal of the same fetch, the withdrawal counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    pub fetched_at_ms: i64,
+    pub token: u64,
+    pub gone: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// The page as it must be found.
+    Page(Box<Page>),
+    /// The page must not be found.
+    Gone { url: String, version: Version },
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    pub url: String,
+    pub crawl: String,
+    pub title: String,
+    pub text: String,
+    /// ISO 639-1; empty when unknown.
+    pub lang: String,
+    pub fingerprint: u64,
+    pub fetched_at_ms: i64,
+    pub token: u64,
+}
+
+impl Entry {
+    /// `None` for an entry of a kind this version does not know.
+    pub fn from_log(logged: LogEntry) -> Option<Self> {
+        match logged.entry? {
+            Logged::Description(description) => Some(Self::from_description(description)),
+            Logged::Withdrawn(Withdrawn { url, at_ms, token }) => {
+                Some(Self::Gone { url, version: Version { fetched_at_ms: at_ms, token, gone: true } })
+            }
+        }
+    }
+
+    fn from_description(description: Description) -> Self {
+        let Description { url, crawl, title, text, lang, fingerprint, fetched_at_ms, token, generate, .. } =
+            description;
+        if !generate {
+            return Self::Gone { url, version: Version { fetched_at_ms, token, gone: true } };
+        }
+        Self::Page(Box::new(Page { url, crawl, title, text, lang, fingerprint, fetched_at_ms, token }))
+    }
+
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Page(page) => &page.url,
+            Self::Gone { url, .. } => url,
+        }
+    }
+
+    pub fn version(&self) -> Version {
+        match self {
+            Self::Page(page) => Version { fetched_at_ms: page.fetched_at_ms, token: page.token, gone: false },
+            Self::Gone { version, .. } => *version,
+        }
+    }
+}

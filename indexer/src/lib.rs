@@ -1,0 +1,28 @@
+//! Builds the index by following the description log from a checkpoint.
+//!
+//! [`follow`] reads batches of the log from a filesaver; a [`worker`] thread turns each [`entry`] into a [`document`],
+//! whose texts the [`tokenizer`] cuts into words, and the [`writer`] puts it into the index unless [`versions`] knows a
+//! later one. The log offset is part of each commit. [`publish`] says which index is the current one. A [`pipeline`] is
+//! all of that for one index; a [`session`] runs one, or two while the index is rebuilt; [`rpc`] answers for it.
+//! The query tier shares [`schema`], [`tokenizer`], [`publish`] and [`count`].
+
+pub mod schema;
+pub mod tokenizer;
+pub mod publish;
+mod follow;
+mod worker;
+pub mod entry;
+mod document;
+mod versions;
+pub mod writer;
+pub mod count;
+mod pipeline;
+mod session;
+mod indexer;
+mod rpc;
+mod metrics;
+mod error;
+
+pub use error::IndexerError;
+pub use indexer::{Indexer, IndexerConfig};
+pub use rpc::IndexerRpc;

@@ -1,0 +1,101 @@
+//! One index being filled: a follower that reads the log and a worker thread that writes.
+//!
+//! Life cycle: [`Pipeline::start`] opens the index and starts both → [`Pipeline::failure`] tells when the worker broke →
+//! [`Pipeline::stop`] ends the follower, then lets the worker commit what it has, and waits for both.
+
+use std::path::{Path, PathBuf};
+
+use tantivy::IndexReader;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use crate::IndexerConfig;
+use crate::error::IndexerError;
+use crate::follow::{Follower, LogPosition};
+use crate::worker::{Command, WAITING_COMMANDS, Worker};
+use crate::writer::{Checkpoint, DocumentWriter};
+
+pub struct Pipeline {
+    pub path: PathBuf,
+    pub reader: IndexReader,
+    pub commands: mpsc::Sender<Command>,
+    /// What is committed.
+    pub progress: watch::Receiver<Checkpoint>,
+    caught_up: watch::Receiver<Option<LogPosition>>,
+    follower: JoinHandle<()>,
+    /// Absent once its failure was reported.
+    worker: Option<JoinHandle<Result<(), IndexerError>>>,
+    stop: CancellationToken,
+}
+
+impl Pipeline {
+    pub async fn start(path: &Path, config: &IndexerConfig, filesaver: Channel) -> Result<Self, IndexerError> {
+        let (open_path, open_config) = (path.to_owned(), *config);
+        let writer = blocking(move || DocumentWriter::open(&open_path, &open_config)).await?;
+        let reader = writer.reader().clone();
+        let checkpoint = writer.checkpoint().clone();
+        let stop = CancellationToken::new();
+        let (commands, waiting) = mpsc::channel(WAITING_COMMANDS);
+        let (progress_sender, progress) = watch::channel(checkpoint.clone());
+        let (caught_up_sender, caught_up) = watch::channel(None);
+        let worker = Worker::new(writer, waiting, progress_sender, config.commit_interval);
+        let worker = Some(tokio::task::spawn_blocking(move || worker.run()));
+        let follower = Follower::new(filesaver, commands.clone(), checkpoint, caught_up_sender);
+        let follower = tokio::spawn(follower.run(stop.clone()));
+        Ok(Self { path: path.to_owned(), reader, commands, progress, caught_up, follower, worker, stop })
+    }
+
+    /// Returns only when the worker broke. Not to be asked again after that.
+    pub async fn failure(&mut self) -> IndexerError {
+        let Some(worker) = &mut self.worker else { return std::future::pending().await };
+        let joined = worker.await;
+        self.worker = None;
+        worker_result(joined).err().unwrap_or(IndexerError::Stopped)
+    }
+
+    /// Returns when everything that the log held is committed. May be dropped and called again.
+    pub async fn caught_up(&mut self) -> Result<(), IndexerError> {
+        // Whatever closes on the way here was closed by the worker's failure.
+        let position = self.caught_up.wait_for(Option::is_some).await.ok().and_then(|position| position.clone());
+        let Some((log_id, until_offset)) = position else { return Err(self.failure().await) };
+        let flush = Command::Flush { log_id: log_id.clone(), until_offset };
+        if self.commands.send(flush).await.is_err() {
+            return Err(self.failure().await);
+        }
+        let reached = self.progress.wait_for(|committed| covers(committed, &log_id, until_offset)).await.is_ok();
+        if reached { Ok(()) } else { Err(self.failure().await) }
+    }
+
+    pub async fn stop(self) -> Result<(), IndexerError> {
+        self.stop.cancel();
+        // The follower owns no state; a panic in it was reported where it happened.
+        let _ = self.follower.await;
+        drop(self.commands);
+        match self.worker {
+            Some(worker) => worker_result(worker.await),
+            None => Ok(()),
+        }
+    }
+}
+
+pub fn covers(committed: &Checkpoint, log_id: &str, until_offset: u64) -> bool {
+    until_offset == 0 || committed.get(log_id).is_some_and(|at| *at >= until_offset)
+}
+
+/// Runs what blocks on a thread for it, and carries a panic on.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+fn worker_result(joined: Result<Result<(), IndexerError>, tokio::task::JoinError>) -> Result<(), IndexerError> {
+    match joined {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(IndexerError::Stopped),
+    }
+}

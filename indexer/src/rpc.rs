@@ -1,0 +1,66 @@
+//! The indexer's side of the contract. Generated types stop here, and errors become gRPC statuses here.
+
+use std::sync::Arc;
+
+use seine_proto::indexer::v1::indexer_server::Indexer as IndexerService;
+use seine_proto::indexer::v1::{
+    FlushRequest, FlushResponse, RebuildRequest, RebuildResponse, StatusRequest, StatusResponse,
+};
+use tonic::{Request, Response, Status};
+
+use crate::count;
+use crate::error::IndexerError;
+use crate::indexer::Shared;
+use crate::pipeline::blocking;
+
+pub struct IndexerRpc {
+    shared: Arc<Shared>,
+}
+
+impl IndexerRpc {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+}
+
+impl From<IndexerError> for Status {
+    fn from(error: IndexerError) -> Self {
+        let message = error.to_string();
+        match error {
+            IndexerError::Stopped => Self::unavailable(message),
+            IndexerError::RebuildRunning => Self::failed_precondition(message),
+            IndexerError::Stalled { .. } => Self::resource_exhausted(message),
+            IndexerError::Io { .. } | IndexerError::Index { .. } | IndexerError::Checkpoint { .. } => {
+                Self::internal(message)
+            }
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl IndexerService for IndexerRpc {
+    async fn flush(&self, request: Request<FlushRequest>) -> Result<Response<FlushResponse>, Status> {
+        let FlushRequest { log_id, until_offset } = request.into_inner();
+        self.shared.flush(&log_id, until_offset).await?;
+        Ok(Response::new(FlushResponse {}))
+    }
+
+    async fn status(&self, request: Request<StatusRequest>) -> Result<Response<StatusResponse>, Status> {
+        let crawl = request.into_inner().crawl;
+        let committed = self.shared.committed().into_iter().collect();
+        let searcher = self.shared.reader().searcher();
+        let counted = blocking(move || {
+            let documents = count::documents(&searcher)?;
+            let of_crawl = if crawl.is_empty() { 0 } else { count::documents_of_crawl(&searcher, &crawl)? };
+            Ok::<_, tantivy::TantivyError>((documents, of_crawl))
+        });
+        let (documents, crawl_documents) =
+            counted.await.map_err(|error| Status::internal(format!("cannot count documents: {error}")))?;
+        Ok(Response::new(StatusResponse { documents, crawl_documents, committed }))
+    }
+
+    async fn rebuild(&self, _request: Request<RebuildRequest>) -> Result<Response<RebuildResponse>, Status> {
+        let documents = self.shared.rebuild().await?;
+        Ok(Response::new(RebuildResponse { documents }))
+    }
+}

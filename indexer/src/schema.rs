@@ -1,0 +1,124 @@
+//! What the index keeps of a page, shared by the indexer that writes it and the query tier that reads it.
+//!
+//! A document is found by words of `title` and `text`, narrowed by `site` and `lang`, replaced and removed by `url`.
+//! A page that is gone leaves a *tombstone*: `url`, `fetched_at`, `token` and `gone` only, so that an older description
+//! that arrives later is known to be older. Tombstones have no words and never match a search.
+
+use seine_common::host::HostKey;
+use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::{Index, IndexSettings};
+
+use crate::tokenizer::{Purpose, TOKENIZER, WordTokenizer};
+
+/// Names of the columns that are read by name.
+pub const HOST: &str = "host";
+pub const FETCHED_AT: &str = "fetched_at";
+pub const TOKEN: &str = "token";
+pub const FINGERPRINT: &str = "fingerprint";
+
+#[derive(Clone, Copy, Debug)]
+pub struct Fields {
+    pub url: Field,
+    /// The host of the page and every domain above it, each with the port where it is not a default one.
+    pub site: Field,
+    /// [`host_number`] of the page's host: what results are grouped by.
+    pub host: Field,
+    pub title: Field,
+    pub text: Field,
+    /// ISO 639-1; absent when unknown.
+    pub lang: Field,
+    pub crawl: Field,
+    /// Unix milliseconds.
+    pub fetched_at: Field,
+    pub token: Field,
+    /// Of the page's text, for finding equal pages.
+    pub fingerprint: Field,
+    /// Present in tombstones only.
+    pub gone: Field,
+}
+
+pub fn schema() -> (Schema, Fields) {
+    let exact = || {
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let words = || {
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(TOKENIZER)
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+        TextOptions::default().set_indexing_options(indexing).set_stored()
+    };
+    let mut schema = Schema::builder();
+    let fields = Fields {
+        url: schema.add_text_field("url", exact().set_stored()),
+        site: schema.add_text_field("site", exact()),
+        host: schema.add_u64_field(HOST, FAST),
+        title: schema.add_text_field("title", words()),
+        text: schema.add_text_field("text", words()),
+        lang: schema.add_text_field("lang", exact().set_stored()),
+        crawl: schema.add_text_field("crawl", exact()),
+        fetched_at: schema.add_i64_field(FETCHED_AT, FAST),
+        token: schema.add_u64_field(TOKEN, FAST),
+        fingerprint: schema.add_u64_field(FINGERPRINT, FAST),
+        gone: schema.add_bool_field("gone", INDEXED),
+    };
+    (schema.build(), fields)
+}
+
+/// Settings of a new index.
+pub fn settings() -> IndexSettings {
+    // Compression of stored text on its own thread would hand every block over for little: lz4 is cheap.
+    IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() }
+}
+
+/// Makes the words of the schema known to an index that was opened or created.
+pub fn register_tokenizer(index: &Index) {
+    index.tokenizers().register(TOKENIZER, WordTokenizer::analyzer(Purpose::Index));
+}
+
+/// The host and every domain above it: `a.b.example:8080` → itself, `b.example:8080`, `example:8080`.
+pub fn site_terms(host: &HostKey) -> impl Iterator<Item = &str> {
+    let whole = host.as_str();
+    let name = match whole.rsplit_once(':') {
+        Some((name, _)) if !whole.ends_with(']') => name,
+        _ => whole,
+    };
+    let is_address = name.starts_with('[') || name.parse::<std::net::Ipv4Addr>().is_ok();
+    let above = name.char_indices().filter(move |&(_, c)| c == '.' && !is_address).map(|(dot, _)| &whole[dot + 1..]);
+    std::iter::once(whole).chain(above.filter(|domain| !domain.is_empty()))
+}
+
+/// A number by which pages of one host are recognised without comparing names.
+pub fn host_number(host: &HostKey) -> u64 {
+    // FNV-1a. Whoever forges a collision only has two hosts share one place in grouped results.
+    host.as_str()
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(host: &str) -> Vec<String> {
+        site_terms(&HostKey::from_stored(host.to_owned())).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_site_filter_finds_the_host_and_its_subdomains_by_one_term() {
+        assert_eq!(terms("a.b.example"), ["a.b.example", "b.example", "example"]);
+        assert_eq!(terms("a.example:8080"), ["a.example:8080", "example:8080"]);
+        assert_eq!(terms("localhost"), ["localhost"]);
+    }
+
+    #[test]
+    fn addresses_have_no_domains_above_them() {
+        assert_eq!(terms("127.0.0.1"), ["127.0.0.1"]);
+        assert_eq!(terms("127.0.0.1:8080"), ["127.0.0.1:8080"]);
+        assert_eq!(terms("[::1]:81"), ["[::1]:81"]);
+        assert_eq!(terms("[2001:db8::1]"), ["[2001:db8::1]"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! The thread that applies batches of the log and decides when to commit.
+//!
+//! A commit happens when the oldest uncommitted entry is as old as the interval, when a flush asks for an offset that
+//! has been applied, and at the end. The thread ends when all senders of its channel are gone, after a last commit, or
+//! when the index fails; then what was not committed is followed again from the checkpoint.
+
+use std::time::Duration;
+
+use seine_proto::filesaver::v1::LogEntry;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::entry::Entry;
+use crate::error::IndexerError;
+use crate::metrics;
+use crate::writer::{Checkpoint, DocumentWriter};
+
+/// Batches that may wait for the thread; each is as large as the filesaver makes it.
+pub const WAITING_COMMANDS: usize = 2;
+
+pub enum Command {
+    Batch {
+        log_id: String,
+        entries: Vec<LogEntry>,
+        end_offset: u64,
+    },
+    /// Commit as soon as everything up to the offset is applied.
+    Flush {
+        log_id: String,
+        until_offset: u64,
+    },
+}
+
+pub struct Worker {
+    writer: DocumentWriter,
+    commands: mpsc::Receiver<Command>,
+    progress: watch::Sender<Checkpoint>,
+    commit_interval: Duration,
+    commit_at: Option<Instant>,
+    flushes: Vec<(String, u64)>,
+}
+
+impl Worker {
+    pub fn new(
+        writer: DocumentWriter,
+        commands: mpsc::Receiver<Command>,
+        progress: watch::Sender<Checkpoint>,
+        commit_interval: Duration,
+    ) -> Self {
+        Self { writer, commands, progress, commit_interval, commit_at: None, flushes: Vec::new() }
+    }
+
+    /// Blocks until the end; must run on a thread of its own that knows the runtime.
+    pub fn run(mut self) -> Result<(), IndexerError> {
+        let runtime = Handle::current();
+        loop {
+            let commit_at = self.commit_at;
+            let commands = &mut self.commands;
+            let next = runtime.block_on(async {
+                match commit_at {
+                    Some(at) => tokio::time::timeout_at(at, commands.recv()).await,
+                    None => Ok(commands.recv().await),
+                }
+            });
+            match next {
+                Ok(Some(command)) => self.handle(command)?,
+                Ok(None) => return if self.writer.has_uncommitted() { self.commit() } else { Ok(()) },
+                Err(_interval_passed) => self.commit()?,
+            }
+        }
+    }
+
+    fn handle(&mut self, command: Command) -> Result<(), IndexerError> {
+        match command {
+            Command::Batch { log_id, entries, end_offset } => {
+                let count = entries.len();
+                for entry in entries.into_iter().filter_map(Entry::from_log) {
+                    self.writer.apply(entry)?;
+                }
+                self.writer.advance(&log_id, end_offset);
+                metrics::applied(count);
+            }
+            Command::Flush { log_id, until_offset } => self.flushes.push((log_id, until_offset)),
+        }
+        let checkpoint = self.writer.checkpoint();
+        let flush_now = self.flushes.iter().any(|(log_id, until)| checkpoint.get(log_id).is_some_and(|at| at >= until));
+        if self.writer.has_uncommitted() {
+            let commit_at = *self.commit_at.get_or_insert_with(|| Instant::now() + self.commit_interval);
+            if flush_now || commit_at <= Instant::now() {
+                self.commit()?;
+            }
+        } else if flush_now {
+            self.forget_reached_flushes();
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), IndexerError> {
+        let started = Instant::now();
+        self.writer.commit()?;
+        metrics::committed(started.elapsed(), self.writer.documents()?);
+        self.commit_at = None;
+        self.forget_reached_flushes();
+        self.progress.send_replace(self.writer.checkpoint().clone());
+        Ok(())
+    }
+
+    fn forget_reached_flushes(&mut self) {
+        let checkpoint = self.writer.checkpoint();
+        self.flushes.retain(|(log_id, until)| checkpoint.get(log_id).is_none_or(|at| at < until));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use seine_proto::common::v1::Description;
+    use seine_proto::filesaver::v1::log_entry::Entry as Logged;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::pipeline::covers;
+    use crate::{IndexerConfig, count, publish};
+
+    const DEADLINE: Duration = Duration::from_secs(30);
+    const LOG: &str = "log";
+
+    struct Running {
+        _root: tempfile::TempDir,
+        commands: mpsc::Sender<Command>,
+        progress: watch::Receiver<Checkpoint>,
+        reader: tantivy::IndexReader,
+        worker: tokio::task::JoinHandle<Result<(), IndexerError>>,
+    }
+
+    fn start(commit_interval: Duration) -> Running {
+        let root = tempfile::tempdir().unwrap();
+        let (path, _) = publish::open_or_create(root.path()).unwrap();
+        let writer = DocumentWriter::open(&path, &IndexerConfig::default()).unwrap();
+        let reader = writer.reader().clone();
+        let (commands, waiting) = mpsc::channel(WAITING_COMMANDS);
+        let (progress_sender, progress) = watch::channel(Checkpoint::new());
+        let worker = Worker::new(writer, waiting, progress_sender, commit_interval);
+        let worker = tokio::task::spawn_blocking(move || worker.run());
+        Running { _root: root, commands, progress, reader, worker }
+    }
+
+    fn batch(url: &str, end_offset: u64) -> Command {
+        let description =
+            Description { url: url.into(), generate: true, text: "words".into(), ..Description::default() };
+        let entries = vec![LogEntry { entry: Some(Logged::Description(description)) }, LogEntry { entry: None }];
+        Command::Batch { log_id: LOG.into(), entries, end_offset }
+    }
+
+    async fn reached(running: &mut Running, offset: u64) {
+        let reached = running.progress.wait_for(|committed| covers(committed, LOG, offset));
+        timeout(DEADLINE, reached).await.expect("committed in time").unwrap();
+    }
+
+    #[tokio::test]
+    async fn entries_become_searchable_after_the_interval_without_being_asked_for() {
+        let mut running = start(Duration::from_millis(50));
+        running.commands.send(batch("http://example.org/1", 10)).await.unwrap();
+        reached(&mut running, 10).await;
+        assert_eq!(count::documents(&running.reader.searcher()).unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_flush_commits_as_soon_as_its_offset_is_applied() {
+        let mut running = start(Duration::from_secs(3600));
+        running.commands.send(batch("http://example.org/1", 10)).await.unwrap();
+        // One for what is there, one for what is still to come.
+        running.commands.send(Command::Flush { log_id: LOG.into(), until_offset: 10 }).await.unwrap();
+        reached(&mut running, 10).await;
+        running.commands.send(Command::Flush { log_id: LOG.into(), until_offset: 30 }).await.unwrap();
+        running.commands.send(batch("http://example.org/2", 20)).await.unwrap();
+        running.commands.send(batch("http://example.org/3", 30)).await.unwrap();
+        reached(&mut running, 30).await;
+        assert_eq!(count::documents(&running.reader.searcher()).unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn what_was_applied_is_committed_at_the_end() {
+        let Running { _root, commands, progress, reader, worker } = start(Duration::from_secs(3600));
+        commands.send(batch("http://example.org/1", 10)).await.unwrap();
+        drop(commands);
+        timeout(DEADLINE, worker).await.expect("ends in time").unwrap().unwrap();
+        assert!(covers(&progress.borrow(), LOG, 10));
+        assert_eq!(count::documents(&reader.searcher()).unwrap(), 1);
+    }
+}

@@ -1,0 +1,182 @@
+//! Writes the entries of the log into one index and remembers how far, in the same commit.
+//!
+//! Life cycle: [`DocumentWriter::open`] reads the checkpoint → [`apply`](DocumentWriter::apply) each entry, then
+//! [`advance`](DocumentWriter::advance) to the offset behind them → [`commit`](DocumentWriter::commit). Dropping without
+//! a commit, or being killed at any moment, leaves the index as the last commit made it; following the log from that
+//! commit's checkpoint then gives the same documents as if nothing had happened.
+//!
+//! Invariant: each URL has at most one living document, that of its latest version. Blocking; not for async threads.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
+
+use crate::IndexerConfig;
+use crate::count;
+use crate::document::{Budget, PageDocument};
+use crate::entry::{Entry, Version};
+use crate::error::IndexerError;
+use crate::publish;
+use crate::schema::{self, Fields};
+use crate::versions::CommittedVersions;
+
+/// Log name to the offset behind the last entry that the index holds.
+pub type Checkpoint = BTreeMap<String, u64>;
+
+/// Bytes of documents that may wait for tantivy's threads.
+const WAITING_BYTES: usize = 8 << 20;
+/// A document that finds no room for this long means that tantivy's threads are gone.
+const STALLED_AFTER: Duration = Duration::from_secs(120);
+/// tantivy's smallest arena per thread.
+const MIN_ARENA_BYTES: usize = 15_000_000;
+/// Segments of like size that are merged into one: fewer would rewrite documents more often, more would slow searches.
+const SEGMENTS_PER_MERGE: usize = 10;
+/// Segments of fewer documents than this count as of like size.
+const SMALL_SEGMENT_DOCUMENTS: u32 = 500;
+/// Larger segments are left alone: rewriting them costs more than searching them apart.
+const LARGEST_MERGED_DOCUMENTS: usize = 100_000;
+/// A segment with a larger share of dead documents is rewritten.
+const DEAD_SHARE_BEFORE_REWRITE: f32 = 0.4;
+
+pub struct DocumentWriter {
+    path: PathBuf,
+    fields: Fields,
+    writer: IndexWriter<PageDocument>,
+    reader: IndexReader,
+    committed: CommittedVersions,
+    /// Versions written since the last commit.
+    uncommitted: HashMap<Box<str>, Version>,
+    checkpoint: Checkpoint,
+    /// Whether the checkpoint has moved since the last commit.
+    moved: bool,
+    waiting: Arc<Budget>,
+}
+
+impl DocumentWriter {
+    pub fn open(path: &Path, config: &IndexerConfig) -> Result<Self, IndexerError> {
+        let failed = || IndexerError::index(path);
+        let index = publish::open(path).map_err(failed())?;
+        let checkpoint = read_checkpoint(&index, path)?;
+        let threads = config.threads.max(1);
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(threads)
+            .num_merge_threads(1)
+            .memory_budget_per_thread((config.memory_bytes / threads).max(MIN_ARENA_BYTES))
+            .build();
+        let writer = index.writer_with_options(options).map_err(failed())?;
+        writer.set_merge_policy(Box::new(merge_policy()));
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(failed())?;
+        let mut this = Self {
+            path: path.to_owned(),
+            fields: schema::schema().1,
+            writer,
+            reader,
+            committed: CommittedVersions::default(),
+            uncommitted: HashMap::new(),
+            checkpoint,
+            moved: false,
+            waiting: Budget::new(WAITING_BYTES),
+        };
+        this.reload()?;
+        Ok(this)
+    }
+
+    /// How far the log has been applied; as far as it is committed right after opening or a commit.
+    pub fn checkpoint(&self) -> &Checkpoint {
+        &self.checkpoint
+    }
+
+    /// Sees what is committed.
+    pub fn reader(&self) -> &IndexReader {
+        &self.reader
+    }
+
+    /// How many documents are committed.
+    pub fn documents(&self) -> Result<u64, IndexerError> {
+        count::documents(&self.reader.searcher()).map_err(IndexerError::index(&self.path))
+    }
+
+    pub fn apply(&mut self, entry: Entry) -> Result<(), IndexerError> {
+        let url = entry.url();
+        let version = entry.version();
+        let known = match self.uncommitted.get(url) {
+            Some(known) => Some(*known),
+            None => self.committed.get(url, &self.fields).map_err(IndexerError::index(&self.path))?,
+        };
+        if known.is_some_and(|known| known >= version) {
+            return Ok(());
+        }
+        if known.is_some() {
+            self.writer.delete_term(Term::from_field_text(self.fields.url, url));
+        }
+        self.uncommitted.insert(url.into(), version);
+        let bytes = match &entry {
+            Entry::Page(page) => page.text.len() + page.title.len() + page.url.len(),
+            Entry::Gone { url, .. } => url.len(),
+        };
+        let permit = self
+            .waiting
+            .take(bytes, STALLED_AFTER)
+            .ok_or_else(|| IndexerError::Stalled { path: self.path.clone(), seconds: STALLED_AFTER.as_secs() })?;
+        let document = PageDocument::new(self.fields, entry, permit);
+        self.writer.add_document(document).map_err(IndexerError::index(&self.path))?;
+        Ok(())
+    }
+
+    /// Everything in the log up to this offset has been applied.
+    pub fn advance(&mut self, log_id: &str, end_offset: u64) {
+        let known = self.checkpoint.get(log_id).copied();
+        if known.is_none_or(|known| known < end_offset) {
+            self.checkpoint.insert(log_id.to_owned(), end_offset);
+            self.moved = true;
+        }
+    }
+
+    /// Whether a commit would change anything.
+    pub fn has_uncommitted(&self) -> bool {
+        self.moved || !self.uncommitted.is_empty()
+    }
+
+    /// Makes everything applied so far durable and searchable.
+    pub fn commit(&mut self) -> Result<(), IndexerError> {
+        let payload = serde_json::to_string(&self.checkpoint).expect("a map of text to numbers is JSON");
+        let mut commit = self.writer.prepare_commit().map_err(IndexerError::index(&self.path))?;
+        commit.set_payload(&payload);
+        commit.commit().map_err(IndexerError::index(&self.path))?;
+        self.uncommitted.clear();
+        self.moved = false;
+        self.reload()
+    }
+
+    fn reload(&mut self) -> Result<(), IndexerError> {
+        self.reader.reload().map_err(IndexerError::index(&self.path))?;
+        self.committed =
+            CommittedVersions::of(&self.reader.searcher(), &self.fields).map_err(IndexerError::index(&self.path))?;
+        Ok(())
+    }
+}
+
+pub(crate) fn read_checkpoint(index: &Index, path: &Path) -> Result<Checkpoint, IndexerError> {
+    match index.load_metas().map_err(IndexerError::index(path))?.payload {
+        Some(payload) => {
+            serde_json::from_str(&payload).map_err(|error| IndexerError::Checkpoint { path: path.to_owned(), error })
+        }
+        None => Ok(Checkpoint::new()),
+    }
+}
+
+fn merge_policy() -> LogMergePolicy {
+    let mut policy = LogMergePolicy::default();
+    policy.set_min_num_segments(SEGMENTS_PER_MERGE);
+    policy.set_min_layer_size(SMALL_SEGMENT_DOCUMENTS);
+    policy.set_max_docs_before_merge(LARGEST_MERGED_DOCUMENTS);
+    policy.set_del_docs_ratio_before_merge(DEAD_SHARE_BEFORE_REWRITE);
+    policy
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! What can go wrong in the Monitor, and how callers over gRPC see it.
+
+use seine_common::data_dir::DataDirError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum MonitorError {
+    #[error("the frontier cannot be read or written: {0}; check the disk, then start again")]
+    Store(#[from] rocksdb::Error),
+    #[error("a record of the frontier is unreadable ({0}); restore the data directory from a copy")]
+    Corrupt(&'static str),
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("there is no crawl named {0:?}; `seine crawls list` shows those there are")]
+    NoSuchCrawl(String),
+    #[error("the monitor is shutting down")]
+    Closed,
+}
+
+impl From<MonitorError> for tonic::Status {
+    fn from(error: MonitorError) -> Self {
+        let text = error.to_string();
+        match error {
+            MonitorError::Store(_) | MonitorError::Corrupt(_) | MonitorError::DataDir(_) => Self::internal(text),
+            MonitorError::Invalid(_) => Self::invalid_argument(text),
+            MonitorError::NoSuchCrawl(_) => Self::not_found(text),
+            MonitorError::Closed => Self::unavailable(text),
+        }
+    }
+}

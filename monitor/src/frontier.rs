@@ -1,0 +1,132 @@
+//! The frontier: every URL of every crawl, where it stands, and which host may go next. All of it on disk.
+//!
+//! Responsible for: the sieve (a URL enters a crawl once), the host queues, retries, the clock-ordered index of ready
+//! hosts, host and lease records, what became of each URL, and the counters of each crawl.
+//! Not responsible for: who gets a lease and whether a token is current (`lease`), nor for when a host may be asked
+//! (`politeness` computes the times stored here).
+//!
+//! Life cycle of a URL: [`Frontier::admit`] puts it into `seen` and its host's queue → it stays in the queue, also while
+//! its host is leased → [`Frontier::settle`] removes it and records the outcome, or moves it to the retries, from where
+//! [`Frontier::promote_retries`] brings it back to its own place. So when a lease is lost, nothing has to be put back.
+//!
+//! Every method is atomic and is written, in call order, to one log; [`Durable::sync`] makes all of it durable.
+
+pub mod place;
+pub mod record;
+mod key;
+mod sieve;
+mod host_queue;
+mod ready;
+mod settle;
+mod store;
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
+pub(crate) mod tests_support;
+
+use std::sync::Arc;
+
+use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::{Outcome, Robots};
+
+use crate::MonitorError;
+use place::Place;
+use record::{CrawlProgress, CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord};
+pub use store::RocksFrontier;
+
+pub type Result<T> = std::result::Result<T, MonitorError>;
+
+/// Number of a crawl within its data directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CrawlId(pub u32);
+
+/// A URL that wants to enter a crawl. Scope and limits have been checked.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub url: CanonicalUrl,
+    pub host: HostKey,
+    pub place: Place,
+    pub entry: QueueEntry,
+}
+
+/// A URL that waits, with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queued {
+    pub place: Place,
+    pub entry: QueueEntry,
+}
+
+/// A stretch of a host queue.
+#[derive(Clone, Debug, Default)]
+pub struct Stretch {
+    pub urls: Vec<Queued>,
+    /// Nothing stands behind it.
+    pub exhausted: bool,
+}
+
+/// What a settlement does with the URL.
+#[derive(Clone, Debug)]
+pub enum Settlement {
+    /// It is finished with this outcome.
+    Done(Outcome),
+    /// It is tried again at this time.
+    Retry { due_ms: i64, outcome: Outcome },
+}
+
+/// What is known of one URL in one crawl.
+#[derive(Clone, Debug)]
+pub enum Known {
+    Queued(Queued),
+    Retrying(QueueEntry),
+    Settled(UrlRecord),
+}
+
+pub trait Frontier: Send {
+    fn crawls(&self) -> Result<Vec<CrawlRecord>>;
+    fn put_crawl(&mut self, crawl: &CrawlRecord) -> Result<()>;
+    fn progress(&self, crawl: CrawlId) -> CrawlProgress;
+    /// The next parent sequence number of the crawl.
+    fn next_sequence(&mut self, crawl: CrawlId) -> u64;
+    /// Counts links that scope or limits kept out.
+    fn count_excluded(&mut self, crawl: CrawlId, links: u64);
+
+    /// Admits those that the crawl has never seen, and says which, in the order given. One already queued at a greater
+    /// depth takes the smaller one, its place stays.
+    fn admit(&mut self, crawl: CrawlId, candidates: &[Candidate], now_ms: i64) -> Result<Vec<bool>>;
+    /// The URLs of a host behind a place, in order.
+    fn stretch(&self, crawl: CrawlId, host: &HostKey, after: Option<Place>, limit: usize) -> Result<Stretch>;
+    fn queued(&self, crawl: CrawlId, host: &HostKey, place: Place) -> Result<Option<QueueEntry>>;
+    /// Ends the stay of a URL in the queue. False when it was not there.
+    fn settle(&mut self, crawl: CrawlId, host: &HostKey, place: Place, settlement: Settlement) -> Result<bool>;
+    /// Brings due retries of a host back to their places.
+    fn promote_retries(&mut self, crawl: CrawlId, host: &HostKey, now_ms: i64) -> Result<()>;
+    fn known(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>>;
+    /// Every URL of the crawl that is settled. For tests and exports: reads the whole crawl.
+    fn settled_urls(&self, crawl: CrawlId) -> Result<Vec<UrlRecord>>;
+
+    /// Hosts of a crawl in the order in which they may be visited, with that time.
+    fn ready(&self, crawl: CrawlId, limit: usize) -> Result<Vec<(i64, HostKey)>>;
+    /// Puts a host back by what it still has: ready at the time given, later when only retries are left, or done.
+    fn requeue_host(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()>;
+
+    fn host(&self, host: &HostKey) -> Result<HostRecord>;
+    fn put_host(&mut self, record: &HostRecord) -> Result<()>;
+    fn robots(&self, host: &HostKey) -> Result<Vec<Robots>>;
+    fn put_robots(&mut self, host: &HostKey, robots: &Robots) -> Result<()>;
+
+    /// Takes the host out of the ready index and records the lease, with the host's record.
+    fn grant(&mut self, lease: &LeaseRecord, host: &HostRecord) -> Result<()>;
+    /// Removes the lease and stores the host's record; [`Frontier::requeue_host`] follows.
+    fn release(&mut self, token: u64, host: &HostRecord) -> Result<()>;
+    fn leases(&self) -> Result<Vec<LeaseRecord>>;
+    fn next_token(&mut self) -> Result<u64>;
+
+    /// A handle with which another thread makes durable what has been written so far.
+    fn syncer(&self) -> Arc<dyn Durable>;
+}
+
+/// Makes durable everything written before the call.
+pub trait Durable: Send + Sync {
+    fn sync(&self) -> Result<()>;
+}

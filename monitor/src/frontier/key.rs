@@ -1,0 +1,93 @@
+//! Keys of the frontier's tables. Numbers are big-endian, so that byte order is number order.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | `seen` | crawl, host fingerprint, URL fingerprint | state, depth, place |
+//! | `queue` | crawl, host fingerprint, place | `QueueEntry` |
+//! | `retries` | crawl, host fingerprint, due time, place | `QueueEntry` |
+//! | `records` | crawl, host fingerprint, URL fingerprint | `UrlRecord` |
+//! | `heads` | crawl, host fingerprint | ready time, host name |
+//! | `ready` | crawl, ready time, host fingerprint | host name |
+//! | `contents` | crawl, text fingerprint | nothing |
+//! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
+//! | `meta` | a kind byte and a number | crawls, progress, leases, token, polynomial |
+
+use super::CrawlId;
+use super::place::{PLACE_BYTES, Place};
+
+pub const CRAWL_BYTES: usize = 4;
+pub const HOST_BYTES: usize = CRAWL_BYTES + 8;
+pub const URL_BYTES: usize = HOST_BYTES + 8;
+pub const QUEUE_BYTES: usize = HOST_BYTES + PLACE_BYTES;
+
+pub fn crawl(crawl: CrawlId) -> [u8; CRAWL_BYTES] {
+    crawl.0.to_be_bytes()
+}
+
+/// Of a host within a crawl: `heads`, and the prefix of `seen`, `queue`, `retries`, `records`.
+pub fn host(crawl: CrawlId, host: u64) -> [u8; HOST_BYTES] {
+    joined(&self::crawl(crawl), &host.to_be_bytes())
+}
+
+pub fn url(host: &[u8; HOST_BYTES], url: u64) -> [u8; URL_BYTES] {
+    joined(host, &url.to_be_bytes())
+}
+
+pub fn queue(host: &[u8; HOST_BYTES], place: Place) -> [u8; QUEUE_BYTES] {
+    joined(host, &place.0)
+}
+
+pub fn retry(host: &[u8; HOST_BYTES], due_ms: i64, place: Place) -> [u8; QUEUE_BYTES + 8] {
+    joined(&joined::<HOST_BYTES, 8, { HOST_BYTES + 8 }>(host, &time(due_ms)), &place.0)
+}
+
+pub fn ready(crawl: CrawlId, ready_ms: i64, host: u64) -> [u8; HOST_BYTES + 8] {
+    joined(&joined::<CRAWL_BYTES, 8, { CRAWL_BYTES + 8 }>(&self::crawl(crawl), &time(ready_ms)), &host.to_be_bytes())
+}
+
+pub fn content(crawl: CrawlId, fingerprint: u64) -> [u8; HOST_BYTES] {
+    joined(&self::crawl(crawl), &fingerprint.to_be_bytes())
+}
+
+pub fn robots(host: &str, origin: &str) -> Vec<u8> {
+    [host.as_bytes(), &[0], origin.as_bytes()].concat()
+}
+
+/// Times before 1970 come from broken clocks and count as 1970.
+pub fn time(ms: i64) -> [u8; 8] {
+    ms.max(0).to_be_bytes()
+}
+
+pub fn read_time(bytes: &[u8]) -> Option<i64> {
+    Some(i64::from_be_bytes(bytes.get(..8)?.try_into().ok()?))
+}
+
+/// Kinds of keys in `meta`.
+pub mod meta {
+    pub const POLYNOMIAL: &[u8] = b"p";
+    pub const TOKEN: &[u8] = b"t";
+
+    pub fn crawl(id: u32) -> [u8; 5] {
+        numbered(b'c', id)
+    }
+
+    pub fn progress(id: u32) -> [u8; 5] {
+        numbered(b'g', id)
+    }
+
+    pub fn lease(token: u64) -> [u8; 9] {
+        super::joined(b"l", &token.to_be_bytes())
+    }
+
+    fn numbered(kind: u8, id: u32) -> [u8; 5] {
+        super::joined(&[kind], &id.to_be_bytes())
+    }
+}
+
+fn joined<const A: usize, const B: usize, const C: usize>(a: &[u8; A], b: &[u8; B]) -> [u8; C] {
+    const { assert!(A + B == C) };
+    let mut out = [0; C];
+    out[..A].copy_from_slice(a);
+    out[A..].copy_from_slice(b);
+    out
+}

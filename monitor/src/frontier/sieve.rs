@@ -1,0 +1,152 @@
+//! The sieve: lets a URL into a crawl once.
+//!
+//! A page's links are checked together, sorted, because a sorted batch costs RocksDB a fraction of single look-ups.
+//! Fingerprints only: host fingerprint first, so that one host's URLs lie together on disk.
+
+use std::collections::{HashMap, HashSet};
+
+use prost::Message;
+use rocksdb::WriteBatch;
+use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
+
+use super::place::{PLACE_BYTES, Place};
+use super::record::{QueueEntry, decode};
+use super::store::{HEADS, QUEUE, RECORDS, RETRIES, RocksFrontier, SEEN};
+use super::{Candidate, CrawlId, Known, Queued, Result, key};
+use crate::MonitorError;
+
+/// Where a seen URL stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    Queued { depth: u32, place: Place },
+    Retrying { depth: u32, due_ms: i64, place: Place },
+    Settled { depth: u32 },
+}
+
+impl Seen {
+    pub fn encode(self) -> Vec<u8> {
+        let (state, depth) = match self {
+            Self::Queued { depth, .. } => (b'q', depth),
+            Self::Retrying { depth, .. } => (b'r', depth),
+            Self::Settled { depth } => (b's', depth),
+        };
+        let mut bytes = vec![state];
+        bytes.extend(depth.to_be_bytes());
+        match self {
+            Self::Queued { place, .. } => bytes.extend(place.0),
+            Self::Retrying { due_ms, place, .. } => {
+                bytes.extend(key::time(due_ms));
+                bytes.extend(place.0);
+            }
+            Self::Settled { .. } => {}
+        }
+        bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let parse = || {
+            let (state, rest) = bytes.split_first()?;
+            let (depth, rest) = rest.split_first_chunk::<4>()?;
+            let depth = u32::from_be_bytes(*depth);
+            Some(match state {
+                b'q' => Self::Queued { depth, place: Place::from_slice(rest)? },
+                b'r' => Self::Retrying {
+                    depth,
+                    due_ms: key::read_time(rest)?,
+                    place: Place::from_slice(rest.get(8..8 + PLACE_BYTES)?)?,
+                },
+                b's' => Self::Settled { depth },
+                _ => return None,
+            })
+        };
+        parse().ok_or(MonitorError::Corrupt("seen URL"))
+    }
+}
+
+struct Keyed<'a> {
+    key: [u8; key::URL_BYTES],
+    host: [u8; key::HOST_BYTES],
+    position: usize,
+    candidate: &'a Candidate,
+}
+
+impl RocksFrontier {
+    pub(super) fn pass_sieve(&mut self, crawl: CrawlId, candidates: &[Candidate], now_ms: i64) -> Result<Vec<bool>> {
+        let mut keyed: Vec<_> =
+            candidates.iter().enumerate().map(|(position, c)| self.keyed(crawl, position, c)).collect();
+        // Sorted by key; of equal ones the first given stays first.
+        keyed.sort_by_key(|item| item.key);
+        let found = self.db.batched_multi_get_cf(self.table(SEEN), keyed.iter().map(|item| &item.key), true);
+        let mut admitted = vec![false; candidates.len()];
+        let mut batch = WriteBatch::default();
+        let mut hosts: HashMap<[u8; key::HOST_BYTES], &HostKey> = HashMap::new();
+        let mut new: HashSet<[u8; key::URL_BYTES]> = HashSet::new();
+        for (item, found) in keyed.iter().zip(found) {
+            match found? {
+                Some(bytes) => self.lower_depth(&mut batch, item, Seen::decode(&bytes)?)?,
+                None if new.insert(item.key) => {
+                    let Candidate { place, entry, host, .. } = item.candidate;
+                    let seen = Seen::Queued { depth: entry.depth, place: *place };
+                    batch.put_cf(self.table(SEEN), item.key, seen.encode());
+                    batch.put_cf(self.table(QUEUE), key::queue(&item.host, *place), entry.encode_to_vec());
+                    hosts.insert(item.host, host);
+                    admitted[item.position] = true;
+                }
+                None => {}
+            }
+        }
+        for (host_key, host) in hosts {
+            if self.db.get_pinned_cf(self.table(HEADS), host_key)?.is_none() {
+                self.enter_ready(&mut batch, crawl, host, now_ms);
+            }
+        }
+        self.progress.entry(crawl).or_default().queued += new.len() as u64;
+        self.put_progress(&mut batch, crawl);
+        self.db.write(batch)?;
+        Ok(admitted)
+    }
+
+    fn keyed<'a>(&self, crawl: CrawlId, position: usize, candidate: &'a Candidate) -> Keyed<'a> {
+        let host = self.host_key(crawl, &candidate.host);
+        let key = key::url(&host, self.fingerprinter.of(candidate.url.as_str().as_bytes()));
+        Keyed { key, host, position, candidate }
+    }
+
+    /// A shallower rediscovery of a URL that still waits lowers its depth; its place stays.
+    fn lower_depth(&self, batch: &mut WriteBatch, item: &Keyed<'_>, seen: Seen) -> Result<()> {
+        let Seen::Queued { depth, place } = seen else { return Ok(()) };
+        let smaller = item.candidate.entry.depth;
+        if smaller >= depth {
+            return Ok(());
+        }
+        let key = key::queue(&item.host, place);
+        let Some(bytes) = self.db.get_pinned_cf(self.table(QUEUE), key)? else {
+            return Err(MonitorError::Corrupt("queue"));
+        };
+        let mut entry: QueueEntry = decode(&bytes, "queue entry")?;
+        entry.depth = smaller;
+        batch.put_cf(self.table(QUEUE), key, entry.encode_to_vec());
+        batch.put_cf(self.table(SEEN), item.key, Seen::Queued { depth: smaller, place }.encode());
+        Ok(())
+    }
+
+    pub(super) fn look_up(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>> {
+        let host = self.host_key(crawl, &url.host());
+        let key = key::url(&host, self.fingerprinter.of(url.as_str().as_bytes()));
+        let Some(seen) = self.db.get_pinned_cf(self.table(SEEN), key)? else { return Ok(None) };
+        let stored = |table: &str, key: &[u8]| -> Result<Vec<u8>> {
+            self.db.get_cf(self.table(table), key)?.ok_or(MonitorError::Corrupt("seen URL"))
+        };
+        Ok(Some(match Seen::decode(&seen)? {
+            Seen::Queued { place, .. } => {
+                let entry = decode(&stored(QUEUE, &key::queue(&host, place))?, "queue entry")?;
+                Known::Queued(Queued { place, entry })
+            }
+            Seen::Retrying { due_ms, place, .. } => {
+                Known::Retrying(decode(&stored(RETRIES, &key::retry(&host, due_ms, place))?, "retry")?)
+            }
+            Seen::Settled { .. } => Known::Settled(decode(&stored(RECORDS, &key)?, "URL record")?),
+        }))
+    }
+}

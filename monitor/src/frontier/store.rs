@@ -1,0 +1,271 @@
+//! The frontier on RocksDB, embedded in the Monitor's process.
+//!
+//! Responsible for: opening the tables with the right options, and the small records (crawls, hosts, robots, leases).
+//! The sieve, the host queues, the ready index and settling are in the files of those names.
+//!
+//! One writer (the keeper's thread) and one syncing thread. Writes are not synced one by one: [`Durable::sync`] syncs the
+//! log up to its end, which makes everything written before durable in order.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use prost::Message;
+use rocksdb::{
+    BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompactionStyle, DBCompressionType,
+    Direction, IteratorMode, Options, ReadOptions, WriteBatch, WriteBufferManager,
+};
+use seine_common::fingerprint::Fingerprinter;
+use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::Robots;
+
+use super::record::{CrawlProgress, CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord, decode};
+use super::{Candidate, CrawlId, Durable, Frontier, Known, Result, Settlement, Stretch, key};
+use crate::MonitorError;
+use crate::frontier::place::Place;
+
+/// Data blocks kept in memory, all tables together.
+const BLOCK_CACHE_BYTES: usize = 32 << 20;
+/// Unwritten changes kept in memory, all tables together.
+const WRITE_BUFFER_BYTES: usize = 64 << 20;
+const TABLE_BUFFER_BYTES: usize = 16 << 20;
+/// Bits per key of the bloom filters; most look-ups are for URLs that are not there.
+const BLOOM_BITS: f64 = 10.0;
+
+pub(super) const SEEN: &str = "seen";
+pub(super) const QUEUE: &str = "queue";
+pub(super) const RETRIES: &str = "retries";
+pub(super) const RECORDS: &str = "records";
+pub(super) const HEADS: &str = "heads";
+pub(super) const READY: &str = "ready";
+pub(super) const CONTENTS: &str = "contents";
+const HOSTS: &str = "hosts";
+const ROBOTS: &str = "robots";
+const META: &str = "meta";
+const TABLES: [&str; 10] = [SEEN, QUEUE, RETRIES, RECORDS, HEADS, READY, CONTENTS, HOSTS, ROBOTS, META];
+
+pub(super) type KeyValue = (Box<[u8]>, Box<[u8]>);
+
+pub struct RocksFrontier {
+    pub(super) db: Arc<DB>,
+    pub(super) fingerprinter: Fingerprinter,
+    pub(super) progress: HashMap<CrawlId, CrawlProgress>,
+    /// Nothing in `ready` stands before these times; keeps scans off the graves of removed entries.
+    pub(super) ready_from: HashMap<CrawlId, i64>,
+    last_token: u64,
+}
+
+impl RocksFrontier {
+    pub fn open(path: &Path) -> Result<Self> {
+        let cache = Cache::new_lru_cache(BLOCK_CACHE_BYTES);
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        options.set_write_buffer_manager(&WriteBufferManager::new_write_buffer_manager(WRITE_BUFFER_BYTES, false));
+        options.set_max_total_wal_size(128 << 20);
+        options.set_max_background_jobs(2);
+        options.set_keep_log_file_num(2);
+        options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
+        let tables = TABLES.iter().map(|name| ColumnFamilyDescriptor::new(*name, table_options(&cache)));
+        let db = Arc::new(DB::open_cf_descriptors(&options, path, tables)?);
+        let mut this = Self {
+            fingerprinter: Fingerprinter::public(),
+            progress: HashMap::new(),
+            ready_from: HashMap::new(),
+            last_token: 0,
+            db,
+        };
+        this.fingerprinter = this.own_polynomial()?;
+        this.last_token = this.number(key::meta::TOKEN)?.unwrap_or(0);
+        for crawl in this.crawls()? {
+            let stored = this.db.get_pinned_cf(this.table(META), key::meta::progress(crawl.id))?;
+            let progress = stored.map(|bytes| decode(&bytes, "progress")).transpose()?.unwrap_or_default();
+            this.progress.insert(CrawlId(crawl.id), progress);
+        }
+        Ok(this)
+    }
+
+    /// The polynomial drawn when the data directory was made: a public one could be forged.
+    fn own_polynomial(&self) -> Result<Fingerprinter> {
+        if let Some(polynomial) = self.number(key::meta::POLYNOMIAL)? {
+            return Fingerprinter::new(polynomial).ok_or(MonitorError::Corrupt("polynomial"));
+        }
+        let drawn = Fingerprinter::random(rand::random);
+        self.db.put_cf(self.table(META), key::meta::POLYNOMIAL, drawn.polynomial().to_be_bytes())?;
+        Ok(drawn)
+    }
+
+    fn number(&self, key: &[u8]) -> Result<Option<u64>> {
+        let bytes = self.db.get_cf(self.table(META), key)?;
+        bytes
+            .map(|bytes| bytes.try_into().map(u64::from_be_bytes).map_err(|_| MonitorError::Corrupt("number")))
+            .transpose()
+    }
+
+    pub(super) fn table(&self, name: &str) -> &ColumnFamily {
+        self.db.cf_handle(name).expect("every table in TABLES is opened")
+    }
+
+    pub(super) fn host_key(&self, crawl: CrawlId, host: &HostKey) -> [u8; key::HOST_BYTES] {
+        key::host(crawl, self.fingerprinter.of(host.as_str().as_bytes()))
+    }
+
+    /// Adds the crawl's counters to a batch that changes them.
+    pub(super) fn put_progress(&self, batch: &mut WriteBatch, crawl: CrawlId) {
+        let progress = self.progress.get(&crawl).copied().unwrap_or_default();
+        batch.put_cf(self.table(META), key::meta::progress(crawl.0), progress.encode_to_vec());
+    }
+
+    /// All entries of a table whose keys begin with the prefix, from a key on.
+    pub(super) fn scan<'a>(
+        &'a self,
+        table: &str,
+        prefix: &[u8],
+        from: &[u8],
+    ) -> impl Iterator<Item = Result<KeyValue>> + 'a {
+        let mut options = ReadOptions::default();
+        options.set_iterate_range(rocksdb::PrefixRange(prefix));
+        let iterator =
+            self.db.iterator_cf_opt(self.table(table), options, IteratorMode::From(from, Direction::Forward));
+        iterator.map(|item| item.map_err(MonitorError::from))
+    }
+}
+
+fn table_options(cache: &Cache) -> Options {
+    let mut blocks = BlockBasedOptions::default();
+    blocks.set_block_cache(cache);
+    blocks.set_bloom_filter(BLOOM_BITS, false);
+    blocks.set_whole_key_filtering(true);
+    blocks.set_format_version(5);
+    let mut options = Options::default();
+    options.set_block_based_table_factory(&blocks);
+    options.set_compaction_style(DBCompactionStyle::Universal);
+    options.set_compression_type(DBCompressionType::Lz4);
+    options.set_write_buffer_size(TABLE_BUFFER_BYTES);
+    options
+}
+
+struct Log(Arc<DB>);
+
+impl Durable for Log {
+    fn sync(&self) -> Result<()> {
+        self.0.flush_wal(true)?;
+        Ok(())
+    }
+}
+
+impl Frontier for RocksFrontier {
+    fn crawls(&self) -> Result<Vec<CrawlRecord>> {
+        self.scan(META, b"c", b"c").map(|item| decode(&item?.1, "crawl")).collect()
+    }
+
+    fn put_crawl(&mut self, crawl: &CrawlRecord) -> Result<()> {
+        self.progress.entry(CrawlId(crawl.id)).or_default();
+        Ok(self.db.put_cf(self.table(META), key::meta::crawl(crawl.id), crawl.encode_to_vec())?)
+    }
+
+    fn progress(&self, crawl: CrawlId) -> CrawlProgress {
+        self.progress.get(&crawl).copied().unwrap_or_default()
+    }
+
+    fn next_sequence(&mut self, crawl: CrawlId) -> u64 {
+        let progress = self.progress.entry(crawl).or_default();
+        progress.sequence += 1;
+        progress.sequence
+    }
+
+    fn count_excluded(&mut self, crawl: CrawlId, links: u64) {
+        self.progress.entry(crawl).or_default().excluded += links;
+    }
+
+    fn admit(&mut self, crawl: CrawlId, candidates: &[Candidate], now_ms: i64) -> Result<Vec<bool>> {
+        self.pass_sieve(crawl, candidates, now_ms)
+    }
+
+    fn stretch(&self, crawl: CrawlId, host: &HostKey, after: Option<Place>, limit: usize) -> Result<Stretch> {
+        self.read_queue(crawl, host, after, limit)
+    }
+
+    fn queued(&self, crawl: CrawlId, host: &HostKey, place: Place) -> Result<Option<QueueEntry>> {
+        let key = key::queue(&self.host_key(crawl, host), place);
+        let found = self.db.get_pinned_cf(self.table(QUEUE), key)?;
+        found.map(|bytes| decode(&bytes, "queue entry")).transpose()
+    }
+
+    fn settle(&mut self, crawl: CrawlId, host: &HostKey, place: Place, settlement: Settlement) -> Result<bool> {
+        self.end_stay(crawl, host, place, settlement)
+    }
+
+    fn promote_retries(&mut self, crawl: CrawlId, host: &HostKey, now_ms: i64) -> Result<()> {
+        self.bring_back_retries(crawl, host, now_ms)
+    }
+
+    fn known(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>> {
+        self.look_up(crawl, url)
+    }
+
+    fn settled_urls(&self, crawl: CrawlId) -> Result<Vec<UrlRecord>> {
+        let prefix = key::crawl(crawl);
+        self.scan(RECORDS, &prefix, &prefix).map(|item| decode(&item?.1, "URL record")).collect()
+    }
+
+    fn ready(&self, crawl: CrawlId, limit: usize) -> Result<Vec<(i64, HostKey)>> {
+        self.first_ready(crawl, limit)
+    }
+
+    fn requeue_host(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()> {
+        self.place_in_ready(crawl, host, ready_ms)
+    }
+
+    fn host(&self, host: &HostKey) -> Result<HostRecord> {
+        match self.db.get_pinned_cf(self.table(HOSTS), host.as_str())? {
+            Some(bytes) => decode(&bytes, "host"),
+            None => Ok(HostRecord { host: host.as_str().to_owned(), ..HostRecord::default() }),
+        }
+    }
+
+    fn put_host(&mut self, record: &HostRecord) -> Result<()> {
+        Ok(self.db.put_cf(self.table(HOSTS), &record.host, record.encode_to_vec())?)
+    }
+
+    fn robots(&self, host: &HostKey) -> Result<Vec<Robots>> {
+        let prefix = key::robots(host.as_str(), "");
+        self.scan(ROBOTS, &prefix, &prefix).map(|item| decode(&item?.1, "robots")).collect()
+    }
+
+    fn put_robots(&mut self, host: &HostKey, robots: &Robots) -> Result<()> {
+        let key = key::robots(host.as_str(), &robots.origin);
+        Ok(self.db.put_cf(self.table(ROBOTS), key, robots.encode_to_vec())?)
+    }
+
+    fn grant(&mut self, lease: &LeaseRecord, host: &HostRecord) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        let name = HostKey::from_stored(lease.host.clone());
+        self.leave_ready(&mut batch, CrawlId(lease.crawl), &name)?;
+        batch.put_cf(self.table(META), key::meta::lease(lease.token), lease.encode_to_vec());
+        batch.put_cf(self.table(HOSTS), &host.host, host.encode_to_vec());
+        Ok(self.db.write(batch)?)
+    }
+
+    fn release(&mut self, token: u64, host: &HostRecord) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        batch.delete_cf(self.table(META), key::meta::lease(token));
+        batch.put_cf(self.table(HOSTS), &host.host, host.encode_to_vec());
+        Ok(self.db.write(batch)?)
+    }
+
+    fn leases(&self) -> Result<Vec<LeaseRecord>> {
+        self.scan(META, b"l", b"l").map(|item| decode(&item?.1, "lease")).collect()
+    }
+
+    fn next_token(&mut self) -> Result<u64> {
+        self.last_token += 1;
+        self.db.put_cf(self.table(META), key::meta::TOKEN, self.last_token.to_be_bytes())?;
+        Ok(self.last_token)
+    }
+
+    fn syncer(&self) -> Arc<dyn Durable> {
+        Arc::new(Log(Arc::clone(&self.db)))
+    }
+}

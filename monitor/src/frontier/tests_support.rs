@@ -1,0 +1,38 @@
+//! What tests of several modules build on.
+
+use seine_common::limits::MAX_BODY_BYTES;
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::{Crawl, Outcome, OutcomeKind, Scope, Strategy};
+
+use super::Candidate;
+use super::place::Order;
+use super::record::QueueEntry;
+
+pub fn crawl(name: &str, seeds: &[&str]) -> Crawl {
+    Crawl {
+        name: name.to_owned(),
+        seeds: seeds.iter().map(|seed| (*seed).to_owned()).collect(),
+        scope: Scope::Host.into(),
+        strategy: Strategy::DepthFirst.into(),
+        delay_ms: 1_000,
+        connections_per_host: 1,
+        hosts_per_ip: 2,
+        user_agent: "seine-test/1".to_owned(),
+        max_body_bytes: MAX_BODY_BYTES as u64,
+        ..Crawl::default()
+    }
+}
+
+pub fn candidate(url: &str, depth: u32, sequence: u64, number: u32) -> Candidate {
+    let url = CanonicalUrl::parse(url).unwrap();
+    Candidate {
+        host: url.host(),
+        place: Order::DepthFirst.place(depth, sequence, number),
+        entry: QueueEntry { url: url.as_str().to_owned(), depth, ..QueueEntry::default() },
+        url,
+    }
+}
+
+pub fn outcome(kind: OutcomeKind) -> Outcome {
+    Outcome { kind: kind.into(), bytes: 10, generate: true, fingerprint: 7, ..Outcome::default() }
+}

@@ -1,0 +1,329 @@
+//! The one thread that owns the frontier, the leases and the crawls, and the handle with which others reach it.
+//!
+//! Commands come through a bounded channel and are handled one at a time, so no lock is needed and messages of one
+//! collector keep their order. What must be durable before it is answered goes to `durable`, whose thread syncs the
+//! log once for everything that waits. RocksDB blocks, so this is a thread of its own, not a task.
+//!
+//! Life cycle: [`Monitor::open`] takes back the leases of processes that are gone → commands, grants and expiry until
+//! [`Monitor::close`], which says goodbye to collectors and syncs.
+
+mod admin;
+mod durable;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use seine_common::clock::Clock;
+use seine_proto::monitor::v1::{
+    AddCrawlRequest, AddCrawlResponse, CollectorMessage, CrawlStatus, ExplainResponse, Goodbye, Hello, MonitorMessage,
+    SetCrawlStateRequest, collector_message, monitor_message,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::MonitorError;
+use crate::crawl::CheckedCrawl;
+use crate::frontier::record::CrawlRecord;
+use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
+use crate::lease::table::{LeaseTable, SessionId};
+use durable::DurableAnswers;
+
+/// Commands waiting for the keeper; a full channel slows the senders down.
+const COMMANDS: usize = 1024;
+/// Messages waiting for a collector. One that reads so slowly that it fills up is cut off.
+pub(crate) const MESSAGES_TO_COLLECTOR: usize = 16 * 1024;
+/// Expiry and pressure are looked at this often, grants whenever something changes.
+const TICK: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Debug)]
+pub struct MonitorConfig {
+    /// How long a collector may work on a host without renewing.
+    pub lease: Duration,
+    /// No request lasts longer, so a lease is really over this long after its end.
+    pub request_timeout: Duration,
+    /// A lease that settled so many pages is taken back when others wait.
+    pub quantum: u64,
+    /// How long a robots.txt serves.
+    pub robots_fresh: Duration,
+    pub durability: Durability,
+}
+
+/// When an acknowledged write is safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Against a power cut: synced in groups before it is acknowledged.
+    #[default]
+    Sync,
+    /// Against a killed process: left to the operating system.
+    Os,
+}
+
+impl Default for MonitorConfig {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(30),
+            quantum: 200,
+            robots_fresh: Duration::from_secs(24 * 60 * 60),
+            durability: Durability::Sync,
+        }
+    }
+}
+
+pub(crate) enum Command {
+    Attach { session: SessionId, hello: Hello, messages: mpsc::Sender<MonitorMessage> },
+    Message { session: SessionId, message: collector_message::Message },
+    Detach { session: SessionId },
+    AddCrawl { request: AddCrawlRequest, answer: Answer<AddCrawlResponse> },
+    Crawls { answer: Answer<Vec<CrawlStatus>> },
+    Crawl { name: String, answer: Answer<CrawlStatus> },
+    SetState { request: SetCrawlStateRequest, answer: Answer<CrawlStatus> },
+    Explain { url: String, answer: Answer<ExplainResponse> },
+    Close,
+}
+
+pub(crate) type Answer<T> = oneshot::Sender<Result<T>>;
+
+/// Handle to the Monitor. Clones reach the same one.
+#[derive(Clone)]
+pub struct Monitor {
+    pub(crate) commands: mpsc::Sender<Command>,
+    thread: Arc<std::sync::Mutex<Option<JoinHandle<()>>>>,
+    failure: Arc<OnceLock<String>>,
+}
+
+impl Monitor {
+    /// Opens the frontier below `path` and starts the keeper. Must be called within a tokio runtime.
+    pub fn open(path: &Path, config: MonitorConfig, clock: Clock) -> Result<Self> {
+        crate::metrics::describe();
+        let frontier = RocksFrontier::open(path)?;
+        let (commands, receiver) = mpsc::channel(COMMANDS);
+        let keeper = Keeper::new(Box::new(frontier), config, clock)?;
+        let failure = Arc::new(OnceLock::new());
+        let failed = Arc::clone(&failure);
+        let runtime = tokio::runtime::Handle::current();
+        let thread = std::thread::Builder::new()
+            .name("monitor-keeper".to_owned())
+            .spawn(move || {
+                if let Err(error) = keeper.run(receiver, &runtime) {
+                    tracing::error!(%error, "the monitor stops because its frontier failed");
+                    let _ = failed.set(error.to_string());
+                }
+            })
+            .expect("a thread can be started");
+        Ok(Self { commands, thread: Arc::new(std::sync::Mutex::new(Some(thread))), failure })
+    }
+
+    pub(crate) async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T> {
+        let (answer, asked) = oneshot::channel();
+        let closed = || match self.failure.get() {
+            Some(error) => MonitorError::Invalid(error.clone()),
+            None => MonitorError::Closed,
+        };
+        self.commands.send(command(answer)).await.map_err(|_| closed())?;
+        asked.await.map_err(|_| closed())?
+    }
+
+    /// Says goodbye to collectors, makes everything durable and ends the keeper.
+    pub async fn close(&self) {
+        let _ = self.commands.send(Command::Close).await;
+        let thread = self.thread.lock().expect("nothing panics while holding this lock").take();
+        if let Some(thread) = thread {
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        }
+    }
+}
+
+pub(crate) struct Collector {
+    pub id: String,
+    pub embedded: bool,
+    pub credit: u32,
+    messages: mpsc::Sender<MonitorMessage>,
+}
+
+pub(crate) struct ActiveCrawl {
+    pub record: CrawlRecord,
+    pub checked: CheckedCrawl,
+}
+
+pub(crate) struct Keeper {
+    pub frontier: Box<dyn Frontier>,
+    pub config: MonitorConfig,
+    pub clock: Clock,
+    pub crawls: BTreeMap<CrawlId, ActiveCrawl>,
+    pub leases: LeaseTable,
+    pub collectors: HashMap<SessionId, Collector>,
+    /// The crawl that was served last: the next one goes first.
+    pub served_last: CrawlId,
+    /// Wall-clock time at which a host may become ready; nothing can be granted before.
+    pub grant_at_ms: i64,
+    answers: DurableAnswers,
+}
+
+impl Keeper {
+    pub fn new(frontier: Box<dyn Frontier>, config: MonitorConfig, clock: Clock) -> Result<Self> {
+        let answers = DurableAnswers::start(frontier.syncer(), config.durability);
+        let mut crawls = BTreeMap::new();
+        for record in frontier.crawls()? {
+            let checked = CheckedCrawl::check(record.settings.clone(), &record.joined)?;
+            crawls.insert(CrawlId(record.id), ActiveCrawl { record, checked });
+        }
+        let mut keeper = Self {
+            frontier,
+            config,
+            clock,
+            crawls,
+            leases: LeaseTable::default(),
+            collectors: HashMap::new(),
+            served_last: CrawlId(0),
+            grant_at_ms: 0,
+            answers,
+        };
+        keeper.take_back_leases_of_the_past()?;
+        Ok(keeper)
+    }
+
+    fn run(mut self, mut commands: mpsc::Receiver<Command>, runtime: &tokio::runtime::Handle) -> Result<()> {
+        let mut next_tick = self.clock.monotonic_ms();
+        loop {
+            let wait = self.until_next_grant();
+            // The timer must be made inside the runtime, which this thread is not.
+            match runtime.block_on(async { tokio::time::timeout(wait, commands.recv()).await }) {
+                Ok(None | Some(Command::Close)) => break,
+                Ok(Some(command)) => self.handle(command)?,
+                Err(_) => {}
+            }
+            // Whatever else waits is handled before the next look at the clock.
+            while let Ok(command) = commands.try_recv() {
+                if matches!(command, Command::Close) {
+                    return self.finish();
+                }
+                self.handle(command)?;
+            }
+            if self.answers.failed() {
+                return Err(MonitorError::Corrupt("log, which cannot be synced"));
+            }
+            let now = self.clock.monotonic_ms();
+            if now >= next_tick {
+                next_tick = now + TICK.as_millis() as i64;
+                self.expire_leases()?;
+                self.relieve_pressure()?;
+            }
+            self.grant_ready()?;
+        }
+        self.finish()
+    }
+
+    fn until_next_grant(&self) -> Duration {
+        let wait = self.grant_at_ms.saturating_sub(self.clock.now_ms()).clamp(1, TICK.as_millis() as i64);
+        Duration::from_millis(wait as u64)
+    }
+
+    fn finish(self) -> Result<()> {
+        for collector in self.collectors.values() {
+            let goodbye = Goodbye { reason: "the monitor is shutting down".to_owned() };
+            let _ = collector.messages.try_send(wrap(monitor_message::Message::Goodbye(goodbye)));
+        }
+        let log = self.frontier.syncer();
+        drop(self.answers);
+        log.sync()
+    }
+
+    fn handle(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::Attach { session, hello, messages } => {
+                tracing::info!(collector = hello.collector_id, "collector attached");
+                let collector = Collector { id: hello.collector_id, embedded: hello.embedded, credit: 0, messages };
+                self.collectors.insert(session, collector);
+                Ok(())
+            }
+            Command::Message { session, message } => self.receive(session, message),
+            Command::Detach { session } => self.lose_collector(session),
+            Command::AddCrawl { request, answer } => {
+                let result = self.add_crawl(request);
+                self.answers.after_sync(move || drop(answer.send(result)));
+                Ok(())
+            }
+            Command::Crawls { answer } => {
+                let result = self.crawls.keys().map(|id| self.status(*id)).collect();
+                reply(answer, result)
+            }
+            Command::Crawl { name, answer } => reply(answer, self.crawl_named(&name).and_then(|id| self.status(id))),
+            Command::SetState { request, answer } => {
+                let result = self.set_state(&request);
+                self.answers.after_sync(move || drop(answer.send(result)));
+                Ok(())
+            }
+            Command::Explain { url, answer } => reply(answer, self.explain(&url)),
+            Command::Close => Ok(()),
+        }
+    }
+
+    fn receive(&mut self, session: SessionId, message: collector_message::Message) -> Result<()> {
+        use collector_message::Message as M;
+        match message {
+            M::Hello(_) => Ok(()),
+            M::Credit(credit) => {
+                if let Some(collector) = self.collectors.get_mut(&session) {
+                    collector.credit = collector.credit.saturating_add(credit.leases);
+                }
+                self.grant_soon();
+                Ok(())
+            }
+            M::Heartbeat(heartbeat) => {
+                self.renew(session, &heartbeat);
+                Ok(())
+            }
+            M::Pin(pin) => {
+                self.pin(session, &pin);
+                Ok(())
+            }
+            M::Robots(found) => self.keep_robots(session, found),
+            M::Discover(discover) => self.discover(session, &discover),
+            M::Settle(settle) => self.settle(session, settle),
+            M::WantUrls(want) => self.send_urls(session, &want),
+            M::ReturnLease(returned) => self.take_back(session, &returned),
+        }
+    }
+
+    /// Something changed that may let a host go now.
+    pub fn grant_soon(&mut self) {
+        self.grant_at_ms = 0;
+    }
+
+    /// Sends at once. A collector that does not read is cut off: its leases expire.
+    pub fn send(&mut self, session: SessionId, message: monitor_message::Message) {
+        let Some(collector) = self.collectors.get(&session) else { return };
+        if collector.messages.try_send(wrap(message)).is_err() {
+            tracing::warn!(collector = collector.id, "collector does not take its messages and is cut off");
+            self.collectors.remove(&session);
+        }
+    }
+
+    /// Sends once everything written so far is durable.
+    pub fn send_durably(&mut self, session: SessionId, message: monitor_message::Message) {
+        let Some(collector) = self.collectors.get(&session) else { return };
+        let messages = collector.messages.clone();
+        // A full channel means that the collector is about to be cut off; its leases expire then.
+        self.answers.after_sync(move || drop(messages.try_send(wrap(message))));
+    }
+}
+
+fn wrap(message: monitor_message::Message) -> MonitorMessage {
+    MonitorMessage { message: Some(message) }
+}
+
+/// The asker may be gone, which is no concern of the keeper's.
+fn reply<T>(answer: Answer<T>, result: Result<T>) -> Result<()> {
+    let _ = answer.send(result);
+    Ok(())
+}
+
+/// A collector's message without its wrapping; `None` from a newer collector with a message unknown here.
+pub(crate) fn unwrap(message: CollectorMessage) -> Option<collector_message::Message> {
+    message.message
+}

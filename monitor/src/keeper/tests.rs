@@ -1,0 +1,420 @@
+//! What the keeper promises, with a clock that the test moves and a collector that the test plays over its channels.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use seine_proto::monitor::v1::{
+    Crawl, CrawlState, Credit, Discover, Heartbeat, Lease, Outcome, OutcomeKind, Pin, QueuedUrl, ReturnLease,
+    SetCrawlStateRequest, Settle, Settled, WantUrls,
+};
+
+use super::*;
+use crate::frontier::tests_support::{crawl, outcome};
+
+const SESSION: SessionId = SessionId(1);
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A keeper with one attached collector.
+struct Bench {
+    keeper: Keeper,
+    clock: Clock,
+    inbox: mpsc::Receiver<MonitorMessage>,
+}
+
+impl Bench {
+    fn new(path: &Path, clock: Clock, embedded: bool) -> Self {
+        let frontier = RocksFrontier::open(path).unwrap();
+        let mut keeper = Keeper::new(Box::new(frontier), MonitorConfig::default(), clock.clone()).unwrap();
+        let (messages, inbox) = mpsc::channel(64);
+        let hello = Hello { collector_id: "c".to_owned(), embedded };
+        keeper.handle(Command::Attach { session: SESSION, hello, messages }).unwrap();
+        let mut bench = Self { keeper, clock, inbox };
+        bench.say(collector_message::Message::Credit(Credit { leases: 8 }));
+        bench
+    }
+
+    fn add(&mut self, settings: Crawl) {
+        self.keeper.add_crawl(AddCrawlRequest { crawl: Some(settings) }).unwrap();
+        self.keeper.grant_ready().unwrap();
+    }
+
+    fn say(&mut self, message: collector_message::Message) {
+        self.keeper.handle(Command::Message { session: SESSION, message }).unwrap();
+        self.keeper.grant_ready().unwrap();
+    }
+
+    fn advance(&mut self, ms: i64) {
+        self.clock.advance(ms);
+        self.keeper.expire_leases().unwrap();
+        self.keeper.grant_ready().unwrap();
+    }
+
+    /// The next message; fails when none comes, because durable answers come from another thread.
+    fn hear(&mut self) -> monitor_message::Message {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            if let Ok(message) = self.inbox.try_recv() {
+                return message.message.unwrap();
+            }
+            assert!(Instant::now() < until, "the monitor says nothing");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn hear_lease(&mut self) -> Lease {
+        match self.hear() {
+            monitor_message::Message::Lease(lease) => lease,
+            other => panic!("expected a lease, heard {other:?}"),
+        }
+    }
+
+    fn hear_settled(&mut self) -> Settled {
+        match self.hear() {
+            monitor_message::Message::Settled(settled) => settled,
+            other => panic!("expected settled, heard {other:?}"),
+        }
+    }
+
+    fn hear_discovered(&mut self) -> Vec<QueuedUrl> {
+        match self.hear() {
+            monitor_message::Message::Discovered(discovered) => discovered.urls,
+            other => panic!("expected discovered, heard {other:?}"),
+        }
+    }
+
+    fn settle(&mut self, token: u64, url: &QueuedUrl, outcome: Outcome) {
+        let settle =
+            Settle { token, request_id: 1, url: url.url.clone(), place: url.place.clone(), outcome: Some(outcome) };
+        self.say(collector_message::Message::Settle(settle));
+    }
+
+    fn discover(&mut self, token: u64, from: &QueuedUrl, links: &[&str], redirect: bool) -> Vec<QueuedUrl> {
+        let discover = Discover {
+            token,
+            request_id: 1,
+            from_url: from.url.clone(),
+            from_place: from.place.clone(),
+            links: links.iter().map(|link| (*link).to_owned()).collect(),
+            redirect,
+        };
+        self.say(collector_message::Message::Discover(discover));
+        self.hear_discovered()
+    }
+
+    fn give_back(&mut self, token: u64, since: Option<u32>) {
+        let returned = ReturnLease { token, since_last_request_ms: since, crawl_delay_ms: 0 };
+        self.say(collector_message::Message::ReturnLease(returned));
+    }
+
+    fn silent(&mut self) -> bool {
+        // Whatever is due is answered after at most one sync; give it ample time to be wrong.
+        std::thread::sleep(Duration::from_millis(60));
+        self.inbox.try_recv().is_err()
+    }
+
+    fn state(&self, name: &str) -> CrawlState {
+        self.keeper.status(self.keeper.crawl_named(name).unwrap()).unwrap().state()
+    }
+}
+
+fn urls(lease: &Lease) -> Vec<QueuedUrl> {
+    lease.urls.clone().unwrap().urls
+}
+
+fn saved() -> Outcome {
+    Outcome { fingerprint: 0, ..outcome(OutcomeKind::Saved) }
+}
+
+#[test]
+fn a_crawl_ends_when_every_url_is_settled_and_the_host_returned() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let lease = bench.hear_lease();
+    let root = urls(&lease).remove(0);
+    let new = bench.discover(lease.token, &root, &["http://a.test/1", "http://other.test/", "http://a.test/"], false);
+    assert_eq!(new.iter().map(|url| url.url.as_str()).collect::<Vec<_>>(), ["http://a.test/1"]);
+    bench.settle(lease.token, &root, saved());
+    assert!(!bench.hear_settled().stale);
+    bench.settle(lease.token, &new[0], outcome(OutcomeKind::NotFound));
+    bench.hear_settled();
+    assert_eq!(bench.state("c"), CrawlState::Running);
+    bench.give_back(lease.token, Some(0));
+    assert_eq!(bench.state("c"), CrawlState::Finished);
+    let status = bench.keeper.status(CrawlId(1)).unwrap();
+    assert_eq!((status.pages, status.failed, status.queued, status.excluded), (1, 1, 0, 1));
+}
+
+#[test]
+fn an_expired_lease_rests_one_delay_and_its_urls_are_handed_out_again_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/1", "http://a.test/2"]));
+    let first = bench.hear_lease();
+    let lasts = (bench.keeper.config.lease + bench.keeper.config.request_timeout).as_millis() as i64;
+    bench.advance(lasts - 1);
+    assert!(bench.silent());
+    bench.advance(1);
+    assert!(bench.silent(), "the host must rest one delay first");
+    bench.advance(1_000);
+    let second = bench.hear_lease();
+    assert!(second.token > first.token);
+    assert_eq!(urls(&second), urls(&first));
+}
+
+#[test]
+fn a_settlement_under_an_old_token_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let old = bench.hear_lease();
+    bench.advance(10_000_000);
+    bench.advance(1_000);
+    let new = bench.hear_lease();
+    let root = urls(&old).remove(0);
+    bench.settle(old.token, &root, saved());
+    assert!(bench.hear_settled().stale);
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().pages, 0);
+    assert_eq!(bench.discover(old.token, &root, &["http://a.test/x"], false), []);
+    bench.settle(new.token, &root, saved());
+    assert!(!bench.hear_settled().stale);
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().pages, 1);
+}
+
+#[test]
+fn renewing_keeps_a_lease_alive() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let lease = bench.hear_lease();
+    for _ in 0..20 {
+        bench.advance(15_000);
+        bench.say(collector_message::Message::Heartbeat(Heartbeat {
+            tokens: vec![lease.token, 99],
+            ..Heartbeat::default()
+        }));
+        let monitor_message::Message::Renewed(renewed) = bench.hear() else { panic!("a heartbeat is answered") };
+        assert_eq!(renewed.tokens, [lease.token]);
+    }
+}
+
+#[test]
+fn after_a_restart_a_host_of_the_dead_process_rests_one_full_delay() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(1_000_000);
+    let mut bench = Bench::new(dir.path(), clock.clone(), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    bench.hear_lease();
+    drop(bench);
+    let mut bench = Bench::new(dir.path(), clock, true);
+    bench.keeper.grant_ready().unwrap();
+    assert!(bench.silent());
+    bench.advance(899);
+    assert!(bench.silent());
+    bench.advance(1);
+    // Handed out a little early, with the rest of the delay as the lease's own waiting time.
+    assert_eq!(bench.hear_lease().rest_ms, 100);
+}
+
+#[test]
+fn after_a_restart_a_collector_elsewhere_keeps_its_host_until_its_lease_has_surely_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(1_000_000);
+    let mut bench = Bench::new(dir.path(), clock.clone(), false);
+    bench.add(crawl("c", &["http://a.test/"]));
+    bench.hear_lease();
+    drop(bench);
+    let mut bench = Bench::new(dir.path(), clock, false);
+    let lasts = (bench.keeper.config.lease + bench.keeper.config.request_timeout).as_millis() as i64;
+    bench.advance(lasts - 1);
+    assert!(bench.silent());
+    bench.advance(1);
+    bench.advance(1_000);
+    bench.hear_lease();
+}
+
+#[test]
+fn a_returned_host_waits_out_its_delay() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/1", "http://a.test/2"]));
+    let lease = bench.hear_lease();
+    bench.settle(lease.token, &urls(&lease)[0], saved());
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(300));
+    assert!(bench.silent());
+    bench.advance(600);
+    let again = bench.hear_lease();
+    assert_eq!((again.rest_ms, urls(&again).len()), (100, 1));
+}
+
+#[test]
+fn retry_after_holds_the_host_for_as_long_as_it_asks() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let lease = bench.hear_lease();
+    bench.settle(lease.token, &urls(&lease)[0], Outcome { retry_after_s: 120, ..outcome(OutcomeKind::SlowDown) });
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(0));
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().waiting_reason, "a.test rests until 00:18:40 UTC");
+    bench.advance(119_800);
+    assert!(bench.silent());
+    bench.advance(200);
+    assert_eq!(urls(&bench.hear_lease())[0].attempts, 1);
+}
+
+#[test]
+fn a_url_that_keeps_failing_is_given_up_after_three_attempts() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    for attempt in 0..3 {
+        let lease = bench.hear_lease();
+        assert_eq!(urls(&lease)[0].attempts, attempt);
+        bench.settle(lease.token, &urls(&lease)[0], outcome(OutcomeKind::Timeout));
+        bench.hear_settled();
+        bench.give_back(lease.token, Some(0));
+        bench.advance(20_000);
+    }
+    assert_eq!(bench.state("c"), CrawlState::Finished);
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().failed, 1);
+}
+
+#[test]
+fn a_retry_that_is_almost_due_is_handed_out_with_its_host() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let mut settings = crawl("c", &["http://a.test/"]);
+    settings.delay_ms = 0;
+    bench.add(settings);
+    let lease = bench.hear_lease();
+    bench.settle(lease.token, &urls(&lease)[0], outcome(OutcomeKind::Timeout));
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(0));
+    bench.advance(1_950);
+    assert_eq!(urls(&bench.hear_lease())[0].attempts, 1);
+}
+
+#[test]
+fn the_page_limit_is_never_promised_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let seeds = ["http://a.test/", "http://b.test/", "http://c.test/"];
+    let mut settings = crawl("c", &seeds);
+    settings.max_pages = Some(2);
+    bench.add(settings);
+    let lease = bench.hear_lease();
+    assert_eq!(lease.page_allowance, 2);
+    assert!(bench.silent(), "the whole limit is promised");
+    bench.settle(lease.token, &urls(&lease)[0], saved());
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(0));
+    let lease = bench.hear_lease();
+    assert_eq!(lease.page_allowance, 1);
+    bench.settle(lease.token, &urls(&lease)[0], saved());
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(0));
+    assert_eq!(bench.state("c"), CrawlState::Finished);
+}
+
+#[test]
+fn one_address_serves_no_more_hosts_than_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/", "http://b.test/", "http://c.test/"]));
+    let tokens: Vec<u64> = (0..3).map(|_| bench.hear_lease().token).collect();
+    let mut pin = |token, allowed_by_name| {
+        bench.say(collector_message::Message::Pin(Pin { token, address: "192.0.2.1".to_owned(), allowed_by_name }));
+        let monitor_message::Message::Pinned(pinned) = bench.hear() else { panic!("a pin is answered") };
+        pinned.go
+    };
+    assert_eq!([pin(tokens[0], false), pin(tokens[1], false), pin(tokens[2], false)], [true, true, false]);
+    assert!(pin(tokens[2], true), "networks named by the crawl are not limited");
+}
+
+#[test]
+fn where_a_seed_redirects_to_joins_the_scope_and_survives_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(1_000_000);
+    let mut bench = Bench::new(dir.path(), clock.clone(), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let lease = bench.hear_lease();
+    let root = urls(&lease).remove(0);
+    bench.discover(lease.token, &root, &["http://b.test/home"], true);
+    let target = bench.hear_lease();
+    assert_eq!((target.host.as_str(), urls(&target)[0].depth, urls(&target)[0].redirect_hops), ("b.test", 0, 1));
+    drop(bench);
+    let mut bench = Bench::new(dir.path(), clock, true);
+    bench.advance(2_000);
+    let leases = [bench.hear_lease(), bench.hear_lease()];
+    let on_b = leases.iter().find(|lease| lease.host == "b.test").unwrap();
+    let new = bench.discover(on_b.token, &urls(on_b)[0], &["http://b.test/more", "http://c.test/"], false);
+    assert_eq!(new.len(), 1);
+}
+
+#[test]
+fn a_depth_limit_keeps_links_out_until_a_shorter_way_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let mut settings = crawl("c", &["http://a.test/", "http://a.test/other"]);
+    settings.max_depth = Some(1);
+    bench.add(settings);
+    let lease = bench.hear_lease();
+    let seeds = urls(&lease);
+    let first = bench.discover(lease.token, &seeds[0], &["http://a.test/1"], false);
+    assert_eq!(bench.discover(lease.token, &first[0], &["http://a.test/deep"], false), []);
+    let readmitted = bench.discover(lease.token, &seeds[1], &["http://a.test/deep"], false);
+    assert_eq!(readmitted[0].depth, 1);
+}
+
+#[test]
+fn pausing_takes_hosts_back_and_resuming_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let lease = bench.hear_lease();
+    let change = |state: CrawlState| SetCrawlStateRequest { name: "c".to_owned(), state: state.into() };
+    bench.keeper.set_state(&change(CrawlState::Paused)).unwrap();
+    assert!(matches!(bench.hear(), monitor_message::Message::Revoke(revoke) if revoke.token == lease.token));
+    bench.give_back(lease.token, None);
+    assert!(bench.silent());
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().waiting_reason, "paused by admin");
+    bench.keeper.set_state(&change(CrawlState::Running)).unwrap();
+    bench.keeper.grant_ready().unwrap();
+    bench.hear_lease();
+}
+
+#[test]
+fn more_urls_follow_the_last_place_of_the_lease() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let seeds: Vec<String> = (0..600).map(|i| format!("http://a.test/{i}")).collect();
+    bench.add(crawl("c", &seeds.iter().map(String::as_str).collect::<Vec<_>>()));
+    let lease = bench.hear_lease();
+    let mut handed_out = urls(&lease);
+    assert!(!lease.urls.as_ref().unwrap().exhausted);
+    let after_place = handed_out.last().unwrap().place.clone();
+    bench.say(collector_message::Message::WantUrls(WantUrls { token: lease.token, after_place, limit: 512 }));
+    let monitor_message::Message::Urls(more) = bench.hear() else { panic!("wanted URLs are sent") };
+    assert!(more.exhausted);
+    handed_out.extend(more.urls);
+    assert_eq!(handed_out.into_iter().map(|url| url.url).collect::<Vec<_>>(), seeds);
+}
+
+#[test]
+fn a_crawl_that_is_over_can_be_given_more_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let lease = bench.hear_lease();
+    bench.settle(lease.token, &urls(&lease)[0], saved());
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(0));
+    bench.add(crawl("c", &["http://a.test/"]));
+    assert_eq!(bench.state("c"), CrawlState::Finished, "there is nothing new");
+    bench.add(crawl("c", &["http://a.test/", "http://a.test/new"]));
+    assert_eq!(bench.state("c"), CrawlState::Running);
+    bench.advance(1_000);
+    assert_eq!(urls(&bench.hear_lease())[0].url, "http://a.test/new");
+}

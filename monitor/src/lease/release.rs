@@ -1,0 +1,160 @@
+//! Taking a host back: returned by its collector, expired, or lost with the collector. Also what happens to a lease while
+//! it lives: renewal, the pinned address, robots.txt.
+
+use std::net::IpAddr;
+
+use seine_common::host::HostKey;
+use seine_proto::monitor::v1::{Heartbeat, Pin, Pinned, Renewed, ReturnLease, RobotsFound, monitor_message::Message};
+
+use super::table::{ActiveLease, SessionId};
+use crate::frontier::record::LeaseRecord;
+use crate::frontier::{CrawlId, Result};
+use crate::keeper::Keeper;
+use crate::politeness;
+
+/// How long a host waits that found its address busy.
+const ADDRESS_BUSY_MS: i64 = 1_000;
+
+impl Keeper {
+    /// At start: a lease of a process that is gone is over, but its last request may be a moment old. A collector in
+    /// another process may still be at work until its lease has surely expired.
+    pub(crate) fn take_back_leases_of_the_past(&mut self) -> Result<()> {
+        let lasts = (self.config.lease + self.config.request_timeout).as_millis() as i64;
+        for record in self.frontier.leases()? {
+            let lease = self.lease_of_the_past(&record, self.clock.monotonic_ms() + lasts)?;
+            if record.embedded {
+                self.give_up(&lease)?;
+            } else {
+                self.leases.insert(lease);
+            }
+        }
+        Ok(())
+    }
+
+    fn lease_of_the_past(&self, record: &LeaseRecord, expires_ms: i64) -> Result<ActiveLease> {
+        let host = HostKey::from_stored(record.host.clone());
+        let crawl = CrawlId(record.crawl);
+        let asked = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.delay_ms);
+        let delay_ms = politeness::effective_delay_ms(asked, self.frontier.host(&host)?.crawl_delay_ms);
+        Ok(ActiveLease {
+            token: record.token,
+            crawl,
+            host,
+            session: None,
+            expires_ms,
+            rests_until_ms: 0,
+            delay_ms,
+            allowance: None,
+            saved: 0,
+            settled: 0,
+            address: None,
+            address_busy: false,
+            revoked: true,
+        })
+    }
+
+    pub(crate) fn take_back(&mut self, session: SessionId, returned: &ReturnLease) -> Result<()> {
+        if self.leases.held_by(returned.token, session).is_none() {
+            return Ok(());
+        }
+        let Some(lease) = self.leases.remove(returned.token) else { return Ok(()) };
+        let now = self.clock.now_ms();
+        let mut record = self.frontier.host(&lease.host)?;
+        record.lease_token = 0;
+        // Without a request robots.txt was not read either, and what is known of it still holds.
+        if returned.since_last_request_ms.is_some() {
+            record.crawl_delay_ms = returned.crawl_delay_ms;
+        }
+        let asked = self.crawls.get(&lease.crawl).map_or(0, |crawl| crawl.record.settings.delay_ms);
+        let delay = politeness::effective_delay_ms(asked, record.crawl_delay_ms);
+        let next = politeness::after_return(now, returned.since_last_request_ms, delay);
+        record.next_allowed_ms = politeness::clamp(now, record.next_allowed_ms).max(next);
+        self.frontier.release(lease.token, &record)?;
+        let wait = if lease.address_busy { now + ADDRESS_BUSY_MS } else { now };
+        self.frontier.requeue_host(lease.crawl, &lease.host, record.next_allowed_ms.max(wait))?;
+        self.grant_soon();
+        self.finish_if_done(lease.crawl)
+    }
+
+    /// The collector is gone or silent: whatever it did last, one full delay from now is late enough.
+    fn give_up(&mut self, lease: &ActiveLease) -> Result<()> {
+        let now = self.clock.now_ms();
+        let mut record = self.frontier.host(&lease.host)?;
+        record.lease_token = 0;
+        let next = politeness::after_loss(now, lease.delay_ms);
+        record.next_allowed_ms = politeness::clamp(now, record.next_allowed_ms).max(next);
+        self.frontier.release(lease.token, &record)?;
+        self.frontier.requeue_host(lease.crawl, &lease.host, record.next_allowed_ms)?;
+        self.grant_soon();
+        self.finish_if_done(lease.crawl)
+    }
+
+    pub(crate) fn expire_leases(&mut self) -> Result<()> {
+        for token in self.leases.expired(self.clock.monotonic_ms()) {
+            let Some(lease) = self.leases.remove(token) else { continue };
+            tracing::warn!(host = lease.host.as_str(), lease = token, "lease expired");
+            metrics::counter!("seine_monitor_leases_expired_total").increment(1);
+            self.give_up(&lease)?;
+        }
+        Ok(())
+    }
+
+    /// A collector in this process cannot be at work any more; one in another may be, until its leases expire.
+    pub(crate) fn lose_collector(&mut self, session: SessionId) -> Result<()> {
+        let embedded = self.collectors.remove(&session).is_some_and(|collector| {
+            tracing::info!(collector = collector.id, "collector detached");
+            collector.embedded
+        });
+        let held: Vec<u64> = self.leases.iter().filter(|l| l.session == Some(session)).map(|l| l.token).collect();
+        for token in held {
+            if embedded {
+                if let Some(lease) = self.leases.remove(token) {
+                    self.give_up(&lease)?;
+                }
+            } else if let Some(lease) = self.leases.held_by(token, session) {
+                lease.session = None;
+                lease.revoked = true;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn renew(&mut self, session: SessionId, heartbeat: &Heartbeat) {
+        let until = self.clock.monotonic_ms()
+            + self.config.lease.as_millis() as i64
+            + self.config.request_timeout.as_millis() as i64;
+        let mut tokens = Vec::new();
+        for &token in &heartbeat.tokens {
+            if let Some(lease) = self.leases.held_by(token, session) {
+                lease.expires_ms = until;
+                tokens.push(token);
+            }
+        }
+        self.send(session, Message::Renewed(Renewed { tokens }));
+    }
+
+    pub(crate) fn pin(&mut self, session: SessionId, pin: &Pin) {
+        let Some(lease) = self.leases.held_by(pin.token, session) else { return };
+        let crawl = lease.crawl;
+        let limit = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.hosts_per_ip as usize);
+        let address = pin.address.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+        let busy = address.is_some_and(|address| limit > 0 && self.leases.hosts_at(address) >= limit);
+        let go = pin.allowed_by_name || !busy;
+        if let Some(lease) = self.leases.held_by(pin.token, session) {
+            lease.address_busy = !go;
+            // Networks allowed by name are not counted: they would fill the limit of nobody.
+            lease.address = address.filter(|_| go && !pin.allowed_by_name);
+        }
+        self.send(session, Message::Pinned(Pinned { token: pin.token, go }));
+    }
+
+    pub(crate) fn keep_robots(&mut self, session: SessionId, found: RobotsFound) -> Result<()> {
+        match (self.leases.held_by(found.token, session), found.robots) {
+            (Some(lease), Some(robots)) => {
+                let host = lease.host.clone();
+                self.frontier.put_robots(&host, &robots)
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The active leases, in memory. Their number is bounded by the collectors' credit.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use seine_common::host::HostKey;
+
+use crate::frontier::CrawlId;
+use crate::frontier::record::LeaseRecord;
+
+/// One attached stream of a collector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub u64);
+
+#[derive(Clone, Debug)]
+pub struct ActiveLease {
+    pub token: u64,
+    pub crawl: CrawlId,
+    pub host: HostKey,
+    /// `None` after the collector's stream broke, or when it has not come back since the Monitor started.
+    pub session: Option<SessionId>,
+    /// On the monotonic clock: from then on the collector can have no request under way.
+    pub expires_ms: i64,
+    /// Wall-clock time before which the collector may not start.
+    pub rests_until_ms: i64,
+    /// Between two requests to the host, as far as known.
+    pub delay_ms: i64,
+    /// Pages that may be saved; `None` for no limit.
+    pub allowance: Option<u64>,
+    pub saved: u64,
+    pub settled: u64,
+    pub address: Option<IpAddr>,
+    /// The host's address had too many active hosts.
+    pub address_busy: bool,
+    pub revoked: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct LeaseTable {
+    leases: HashMap<u64, ActiveLease>,
+}
+
+impl LeaseTable {
+    pub fn insert(&mut self, lease: ActiveLease) {
+        self.leases.insert(lease.token, lease);
+    }
+
+    pub fn remove(&mut self, token: u64) -> Option<ActiveLease> {
+        self.leases.remove(&token)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &ActiveLease> {
+        self.leases.values()
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ActiveLease> {
+        self.leases.values_mut()
+    }
+
+    pub fn get(&self, token: u64) -> Option<&ActiveLease> {
+        self.leases.get(&token)
+    }
+
+    /// The lease, if this stream holds it: the fence against messages under old tokens.
+    pub fn held_by(&mut self, token: u64, session: SessionId) -> Option<&mut ActiveLease> {
+        self.leases.get_mut(&token).filter(|lease| lease.session == Some(session))
+    }
+
+    pub fn of_crawl(&self, crawl: CrawlId) -> impl Iterator<Item = &ActiveLease> {
+        self.iter().filter(move |lease| lease.crawl == crawl)
+    }
+
+    pub fn hosts_at(&self, address: IpAddr) -> usize {
+        self.iter().filter(|lease| lease.address == Some(address)).count()
+    }
+
+    /// Pages that active leases of the crawl may still save.
+    pub fn outstanding_pages(&self, crawl: CrawlId) -> u64 {
+        self.of_crawl(crawl).filter_map(|lease| Some(lease.allowance?.saturating_sub(lease.saved))).sum()
+    }
+
+    pub fn expired(&self, monotonic_ms: i64) -> Vec<u64> {
+        self.iter().filter(|lease| lease.expires_ms <= monotonic_ms).map(|lease| lease.token).collect()
+    }
+}
+
+impl ActiveLease {
+    pub fn record(&self, collector: &str, embedded: bool) -> LeaseRecord {
+        LeaseRecord {
+            token: self.token,
+            crawl: self.crawl.0,
+            host: self.host.as_str().to_owned(),
+            collector: collector.to_owned(),
+            embedded,
+        }
+    }
+}

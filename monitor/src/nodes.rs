@@ -1,0 +1,59 @@
+//! Who else runs. Kept in memory: nodes register again every few seconds, so a restarted Monitor knows them soon.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use seine_common::clock::Clock;
+use seine_proto::monitor::v1::NodeInfo;
+
+/// A node that has not registered for so long is gone.
+const SILENCE_MS: i64 = 15_000;
+/// More nodes than this are refused: ids are chosen by the callers.
+const MAX_NODES: usize = 1024;
+
+#[derive(Clone)]
+pub struct NodeTable {
+    clock: Clock,
+    nodes: Arc<Mutex<BTreeMap<String, (i64, NodeInfo)>>>,
+}
+
+impl NodeTable {
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, nodes: Arc::default() }
+    }
+
+    /// Notes that the node is alive and gives all that are; `None` when the table is full.
+    pub fn register(&self, node: &NodeInfo) -> Option<Vec<NodeInfo>> {
+        let now = self.clock.monotonic_ms();
+        let mut nodes = self.nodes.lock().expect("nothing panics while holding this lock");
+        nodes.retain(|_, (seen, _)| now - *seen < SILENCE_MS);
+        if nodes.len() >= MAX_NODES && !nodes.contains_key(&node.id) {
+            return None;
+        }
+        if nodes.insert(node.id.clone(), (now, node.clone())).is_none() {
+            tracing::info!(node = node.id, roles = node.roles.join(","), address = node.address, "node joined");
+        }
+        Some(nodes.values().map(|(_, node)| node.clone()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(id: &str) -> NodeInfo {
+        NodeInfo { id: id.to_owned(), roles: vec!["collector".to_owned()], address: "127.0.0.1:1".to_owned() }
+    }
+
+    #[test]
+    fn a_silent_node_is_forgotten_and_a_renewing_one_is_not() {
+        let clock = Clock::manual(0);
+        let table = NodeTable::new(clock.clone());
+        table.register(&node("a"));
+        clock.advance(SILENCE_MS - 1);
+        assert_eq!(table.register(&node("b")).unwrap().len(), 2);
+        clock.advance(1);
+        let ids: Vec<_> = table.register(&node("b")).unwrap().into_iter().map(|node| node.id).collect();
+        assert_eq!(ids, ["b"]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Admin calls, for people and their tools.
+
+use seine_proto::monitor::v1::admin_server::Admin;
+use seine_proto::monitor::v1::{
+    AddCrawlRequest, AddCrawlResponse, ExplainRequest, ExplainResponse, GetCrawlRequest, GetCrawlResponse,
+    ListCrawlsRequest, ListCrawlsResponse, SetCrawlStateRequest, SetCrawlStateResponse,
+};
+use tonic::service::Interceptor;
+use tonic::{Request, Response, Status};
+
+use crate::Monitor;
+use crate::keeper::Command;
+
+pub(super) struct AdminService {
+    monitor: Monitor,
+}
+
+impl AdminService {
+    pub fn new(monitor: Monitor) -> Self {
+        Self { monitor }
+    }
+}
+
+/// Lets only those through who present the token of the data directory.
+#[derive(Clone)]
+pub struct TokenCheck(pub String);
+
+impl Interceptor for TokenCheck {
+    fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
+        let presented = request.metadata().get("authorization").map(|value| value.as_bytes());
+        let presented = presented.and_then(|value| value.strip_prefix(b"Bearer ")).unwrap_or_default();
+        if equal_in_constant_time(presented, self.0.as_bytes()) {
+            return Ok(request);
+        }
+        Err(Status::unauthenticated("this call needs the admin token; give it with --token or run with --data"))
+    }
+}
+
+/// How long it takes tells nothing about where two secrets differ.
+fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}
+
+#[tonic::async_trait]
+impl Admin for AdminService {
+    async fn add_crawl(&self, request: Request<AddCrawlRequest>) -> Result<Response<AddCrawlResponse>, Status> {
+        let request = request.into_inner();
+        let added = self.monitor.ask(|answer| Command::AddCrawl { request, answer }).await?;
+        Ok(Response::new(added))
+    }
+
+    async fn list_crawls(&self, _: Request<ListCrawlsRequest>) -> Result<Response<ListCrawlsResponse>, Status> {
+        let crawls = self.monitor.ask(|answer| Command::Crawls { answer }).await?;
+        Ok(Response::new(ListCrawlsResponse { crawls }))
+    }
+
+    async fn get_crawl(&self, request: Request<GetCrawlRequest>) -> Result<Response<GetCrawlResponse>, Status> {
+        let name = request.into_inner().name;
+        let status = self.monitor.ask(|answer| Command::Crawl { name, answer }).await?;
+        Ok(Response::new(GetCrawlResponse { status: Some(status) }))
+    }
+
+    async fn set_crawl_state(
+        &self,
+        request: Request<SetCrawlStateRequest>,
+    ) -> Result<Response<SetCrawlStateResponse>, Status> {
+        let request = request.into_inner();
+        let status = self.monitor.ask(|answer| Command::SetState { request, answer }).await?;
+        Ok(Response::new(SetCrawlStateResponse { status: Some(status) }))
+    }
+
+    async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
+        let url = request.into_inner().url;
+        let explained = self.monitor.ask(|answer| Command::Explain { url, answer }).await?;
+        Ok(Response::new(explained))
+    }
+}

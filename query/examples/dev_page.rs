@@ -1,0 +1,55 @@
+//! Serves the search page over a small index in several languages, for looking at it in a browser.
+//!
+//! `cargo build --release --workspace --examples`, then `dev_page [address] [empty]`.
+
+use seine_indexer::entry::{Entry, Page};
+use seine_indexer::writer::DocumentWriter;
+use seine_indexer::{Indexer, IndexerConfig, publish};
+use seine_query::{QueryConfig, QueryService};
+
+/// One page per paragraph: address, title, language (`-` for none), then its text.
+const PAGES: &str = include_str!("dev_page.txt");
+
+fn pages() -> impl Iterator<Item = Page> {
+    let written = PAGES.split("\n\n").map(|page| {
+        let mut lines = page.trim().lines();
+        let mut line = || lines.next().filter(|line| *line != "-").unwrap_or_default().to_owned();
+        let (url, title, lang) = (line(), line(), line());
+        let text = lines.collect::<Vec<_>>().join("\n");
+        Page { url, title, lang, text, ..Page::default() }
+    });
+    let numbered = (1..=60).map(|number| Page {
+        url: format!("https://gauges.example/station/{number}"),
+        title: format!("River gauge no. {number}"),
+        lang: "en".to_owned(),
+        text: format!("Water level of the river at station {number}, measured every fifteen minutes since 1987."),
+        ..Page::default()
+    });
+    written.chain(numbered)
+}
+
+fn fill(writer: &mut DocumentWriter) -> Result<(), seine_indexer::IndexerError> {
+    const DAY_MS: i64 = 86_400_000;
+    for (page, day) in pages().zip(0..) {
+        let page = Page { crawl: "demo".to_owned(), fetched_at_ms: 1_772_000_000_000 + day * DAY_MS, ..page };
+        writer.apply(Entry::Page(Box::new(page)))?;
+    }
+    writer.commit()
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().unwrap_or("127.0.0.1:8080".to_owned());
+    let root = tempfile::tempdir()?;
+    if arguments.next().as_deref() != Some("empty") {
+        Indexer::open(root.path(), IndexerConfig::default())?;
+        let current = publish::current(root.path())?.ok_or("no index")?;
+        fill(&mut DocumentWriter::open(&current, &IndexerConfig::default())?)?;
+    }
+    let service = QueryService::open(root.path(), QueryConfig::default())?;
+    let listener = tokio::net::TcpListener::bind(&address).await?;
+    println!("http://{}/", listener.local_addr()?);
+    axum::serve(listener, service.http_router(None)).await?;
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! JSON for programs, and what watches over the process.
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::parameters::Parameters;
+use super::{HttpState, status_of};
+use crate::error::QueryError;
+
+const OPENAPI: &str = include_str!("openapi.json");
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: ErrorDetail<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorDetail<'a> {
+    code: &'a str,
+    message: &'a str,
+}
+
+pub fn error(status: StatusCode, code: &str, message: &str) -> Response {
+    (status, Json(ErrorBody { error: ErrorDetail { code, message } })).into_response()
+}
+
+fn refused(error: &QueryError) -> Response {
+    self::error(status_of(error), error.code(), &error.to_string())
+}
+
+pub async fn search(State(state): State<HttpState>, RawQuery(query_string): RawQuery) -> Response {
+    let parameters = match Parameters::parse(query_string.as_deref()) {
+        Ok(parameters) => parameters,
+        Err(error) => return refused(&error),
+    };
+    if parameters.query.is_none() {
+        let message = "the parameter q is missing; ask as /api/v1/search?q=words";
+        return refused(&QueryError::invalid("missing_query", message));
+    }
+    let request = parameters.into_request();
+    match state.service.elsewhere(move |service| service.search(&request)).await {
+        Ok(response) => ([(header::CACHE_CONTROL, "no-cache")], Json(response)).into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+pub async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+pub async fn readyz(State(state): State<HttpState>) -> Response {
+    match state.service.elsewhere(|service| service.check_ready()).await {
+        Ok(()) => "ready\n".into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+pub async fn metrics(State(state): State<HttpState>) -> Response {
+    let text = state.metrics.map(|metrics| metrics.render()).unwrap_or_default();
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+pub async fn openapi() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+}

@@ -1,0 +1,108 @@
+//! The query string as a search request. Unknown parameters are ignored, empty ones are absent, the last of several
+//! counts; what is not a number where one is needed is refused.
+
+use url::form_urlencoded;
+
+use crate::error::QueryError;
+use crate::request::SearchRequest;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Parameters {
+    /// `None` when the parameter was not given at all.
+    pub query: Option<String>,
+    pub limit: Option<usize>,
+    pub offset: Option<usize>,
+    pub site: Option<String>,
+    pub lang: Option<String>,
+    pub per_host: Option<usize>,
+    /// Only for the page: counts from 1.
+    pub page: Option<usize>,
+}
+
+impl Parameters {
+    pub fn parse(query_string: Option<&str>) -> Result<Self, QueryError> {
+        let mut parameters = Self::default();
+        for (name, value) in form_urlencoded::parse(query_string.unwrap_or_default().as_bytes()) {
+            if name == "q" {
+                parameters.query = Some(value.into_owned());
+                continue;
+            }
+            let value = value.trim();
+            if value.is_empty() {
+                continue;
+            }
+            match &*name {
+                "limit" => parameters.limit = Some(number("limit", "invalid_limit", value)?),
+                "offset" => parameters.offset = Some(number("offset", "invalid_offset", value)?),
+                "per_host" => parameters.per_host = Some(number("per_host", "invalid_per_host", value)?),
+                "page" => parameters.page = Some(number("page", "invalid_page", value)?),
+                "site" => parameters.site = Some(value.to_owned()),
+                "lang" => parameters.lang = Some(value.to_owned()),
+                _ => {}
+            }
+        }
+        Ok(parameters)
+    }
+
+    pub fn into_request(self) -> SearchRequest {
+        let default = SearchRequest::default();
+        SearchRequest {
+            query: self.query.unwrap_or_default(),
+            limit: self.limit.unwrap_or(default.limit),
+            offset: self.offset.unwrap_or(default.offset),
+            site: self.site,
+            lang: self.lang,
+            per_host: self.per_host.unwrap_or(default.per_host),
+        }
+    }
+}
+
+fn number(name: &str, code: &'static str, value: &str) -> Result<usize, QueryError> {
+    // `usize::from_str` would also take a plus sign.
+    if value.bytes().all(|byte| byte.is_ascii_digit())
+        && let Ok(number) = value.parse()
+    {
+        return Ok(number);
+    }
+    Err(QueryError::invalid(code, format!("{name} is {value:?}; it must be a whole number")))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn forms_are_decoded_and_the_unknown_ignored() {
+        let parameters = Parameters::parse(Some("q=%C5%99eka+b&limit=5&utm=x&site=&offset=20&page=3")).unwrap();
+        let expected = Parameters {
+            query: Some("řeka b".to_owned()),
+            limit: Some(5),
+            offset: Some(20),
+            page: Some(3),
+            ..Parameters::default()
+        };
+        assert_eq!(parameters, expected);
+        assert_eq!(Parameters::parse(None).unwrap(), Parameters::default());
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_by_name() {
+        for (text, code) in [
+            ("limit=ten", "invalid_limit"),
+            ("offset=-1", "invalid_offset"),
+            ("per_host=%2B1", "invalid_per_host"),
+            ("limit=99999999999999999999999", "invalid_limit"),
+        ] {
+            assert_eq!(Parameters::parse(Some(text)).unwrap_err().code(), code, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_query_string_is_read_or_refused(text: String) {
+            let _ = Parameters::parse(Some(&text));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Answers one search: words → matches in order → pages with snippets.
+//!
+//! The same function serves HTTP, gRPC and the command line. It blocks; [`QueryService::elsewhere`] runs it on a
+//! thread for such work, so many at a time as the configuration says, the others waiting their turn for a while.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use seine_indexer::count;
+use seine_indexer::schema::{self, FETCHED_AT, Fields};
+use tantivy::query::EnableScoring;
+use tantivy::schema::{Field, Value};
+use tantivy::{Searcher, TantivyDocument};
+use tokio::sync::Semaphore;
+
+use crate::error::QueryError;
+use crate::follow::IndexFollower;
+use crate::metrics;
+use crate::parse::parse;
+use crate::plan::plan;
+use crate::rank::{Match, Ranked, Ranking};
+use crate::request::{CheckedRequest, SearchRequest};
+use crate::response::{Hit, SearchResponse, rfc3339};
+use crate::snippet::Highlighter;
+
+/// How long a search may wait for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Copy, Debug)]
+pub struct QueryConfig {
+    /// Searches that run at the same time.
+    pub concurrent_searches: usize,
+    /// Blocks of stored text (16 kB each) kept decompressed.
+    pub cached_blocks: usize,
+}
+
+impl Default for QueryConfig {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self { concurrent_searches: 2 * cores, cached_blocks: 64 }
+    }
+}
+
+/// Cheap to clone; all clones are one service.
+#[derive(Clone)]
+pub struct QueryService {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    index: IndexFollower,
+    fields: Fields,
+    turns: Arc<Semaphore>,
+}
+
+/// An answer, and what the search page tells beyond it.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub response: SearchResponse,
+    /// Matches that paging can reach.
+    pub reachable: u64,
+    /// For each hit, how many matches its host has; 0 when hosts are not limited.
+    pub host_matches: Vec<u64>,
+    /// Whether there is anything to find at all.
+    pub index_is_empty: bool,
+}
+
+impl QueryService {
+    /// The index need not exist yet; it is found when it does.
+    pub fn open(index_dir: &Path, config: QueryConfig) -> Result<Self, QueryError> {
+        let inner = Inner {
+            index: IndexFollower::new(index_dir, config.cached_blocks),
+            fields: schema::schema().1,
+            turns: Arc::new(Semaphore::new(config.concurrent_searches.max(1))),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Blocks for as long as the search takes.
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchResponse, QueryError> {
+        self.answer(request).map(|answer| answer.response)
+    }
+
+    /// Whether searches can be answered; an empty index is a fine answer.
+    pub fn check_ready(&self) -> Result<(), QueryError> {
+        self.inner.index.searcher().map(|_| ())
+    }
+
+    /// Documents that can be found.
+    pub(crate) fn documents(&self) -> Result<u64, QueryError> {
+        let Some(searcher) = self.inner.index.searcher()? else { return Ok(0) };
+        Ok(count::documents(&searcher)?)
+    }
+
+    /// Runs what blocks on a thread for it, when its turn comes.
+    pub(crate) async fn elsewhere<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, QueryError> + Send + 'static,
+    ) -> Result<T, QueryError> {
+        let turn = tokio::time::timeout(LONGEST_WAIT, Arc::clone(&self.inner.turns).acquire_owned());
+        let Ok(Ok(turn)) = turn.await else { return Err(QueryError::Busy) };
+        let service = self.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            // Moves in, so that a search whose asker has gone away still counts while it runs.
+            let _turn = turn;
+            work(&service)
+        });
+        match done.await {
+            Ok(result) => result,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Err(QueryError::Busy),
+        }
+    }
+
+    pub(crate) fn answer(&self, request: &SearchRequest) -> Result<Answer, QueryError> {
+        let started = Instant::now();
+        let answered = request.check().and_then(|request| self.inner.answer(&request));
+        let took = started.elapsed();
+        match answered {
+            Ok(mut answer) => {
+                metrics::searched(took);
+                answer.response.took_ms = (took.as_secs_f64() * 1e6).round() / 1e3;
+                Ok(answer)
+            }
+            Err(error) => {
+                metrics::failed(error.code());
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn answer(&self, request: &CheckedRequest) -> Result<Answer, QueryError> {
+        let Some(searcher) = self.index.searcher()? else {
+            return Ok(Answer { index_is_empty: true, ..Answer::default() });
+        };
+        let units = parse(&request.query);
+        let Some(plan) = plan(&units, request, &self.fields) else {
+            return Ok(Answer { index_is_empty: count::documents(&searcher)? == 0, ..Answer::default() });
+        };
+        let all = plan.all.map(|all| all.weight(EnableScoring::disabled_from_searcher(&searcher))).transpose()?;
+        let ranking = Ranking { all, places: request.offset + request.limit, per_host: request.per_host };
+        let Ranked { total, reachable, matches } = searcher.search(&plan.any, &ranking)?;
+        let mut highlighter = Highlighter::new(&units);
+        let mut answer = Answer { reachable, ..Answer::default() };
+        answer.index_is_empty = total == 0 && count::documents(&searcher)? == 0;
+        answer.response.total = total;
+        for (found, host_matches) in matches.into_iter().skip(request.offset) {
+            answer.response.hits.push(self.hit(&searcher, &found, &mut highlighter)?);
+            answer.host_matches.push(host_matches);
+        }
+        Ok(answer)
+    }
+
+    fn hit(&self, searcher: &Searcher, found: &Match, highlighter: &mut Highlighter) -> Result<Hit, QueryError> {
+        let document: TantivyDocument = searcher.doc(found.address)?;
+        let stored = |field: Field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
+        let segment = searcher.segment_reader(found.address.segment_ord);
+        let fetched_at = segment.fast_fields().i64(FETCHED_AT)?.first(found.address.doc_id).unwrap_or(0);
+        let url = stored(self.fields.url).to_owned();
+        let title = one_line(stored(self.fields.title));
+        let lang = stored(self.fields.lang);
+        Ok(Hit {
+            title: if title.is_empty() { url.clone() } else { title },
+            url,
+            snippet: highlighter.snippet(stored(self.fields.text)),
+            score: found.score,
+            lang: (!lang.is_empty()).then(|| lang.to_owned()),
+            fetched_at: rfc3339(fetched_at),
+        })
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Real Seines for tests: the built binary on data directories that vanish with the test.
+//!
+//! Nothing of Seine is imitated here. A test starts processes, asks them from the outside as a person or a script would,
+//! and looks at what the test web saw and what is on disk. Every process is killed when its handle is dropped.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long a process may take to say that it is ready.
+const READY_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Opens the test web's network to a crawl.
+pub const ALLOW_LOOPBACK: [&str; 2] = ["--allow-net", "127.0.0.0/8"];
+
+/// A binary of this workspace, beside the one that runs the test.
+pub fn binary(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let directory = test.parent().and_then(Path::parent).expect("tests stand in deps/ below the binaries");
+    let path = directory.join(name);
+    assert!(path.exists(), "{} is not built; run the tests with `make test`", path.display());
+    path
+}
+
+/// A data directory, and the commands that work on it.
+pub struct Seine {
+    data: TempDir,
+}
+
+/// How one `seine crawl --json` ended.
+#[derive(Debug)]
+pub struct CrawlRun {
+    pub code: i32,
+    pub json: Value,
+    pub stderr: String,
+}
+
+impl CrawlRun {
+    pub fn count(&self, key: &str) -> u64 {
+        self.json[key].as_u64().unwrap_or_else(|| panic!("no number {key} in {self:?}"))
+    }
+}
+
+/// A hit as far as tests compare it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Document {
+    pub url: String,
+    pub title: String,
+}
+
+impl Default for Seine {
+    fn default() -> Self {
+        Self { data: tempfile::tempdir().expect("a temporary directory can be made") }
+    }
+}
+
+impl Seine {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// A command on this data directory, with its output caught.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(binary("seine"));
+        // Settings and files around the test must not reach into it.
+        command.current_dir(self.data()).args(words).arg("--data").arg(self.data());
+        command.env_remove("SEINE_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("seine can be started")
+    }
+
+    pub fn crawl_command(&self, url: &str, flags: &[&str]) -> Command {
+        self.command(&[&["crawl", url, "--json"], ALLOW_LOOPBACK.as_slice(), flags].concat())
+    }
+
+    pub fn crawl(&self, url: &str, flags: &[&str]) -> CrawlRun {
+        let output = self.crawl_command(url, flags).output().expect("seine can be started");
+        crawl_run(&output)
+    }
+
+    /// Answer of `seine search --json`.
+    pub fn search(&self, words: &str, flags: &[&str]) -> Value {
+        let output = self.run(&[&["search", "--json", words], flags].concat());
+        assert!(output.status.success(), "search failed: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("search prints JSON")
+    }
+
+    /// Every document that a word finds, sorted; the same document twice stands in it twice.
+    pub fn documents(&self, word: &str) -> Vec<Document> {
+        let mut documents = Vec::new();
+        loop {
+            let offset = documents.len().to_string();
+            let answer = self.search(word, &["--limit", "100", "--offset", &offset]);
+            let hits = answer["hits"].as_array().expect("hits are a list");
+            documents.extend(hits.iter().map(|hit| Document {
+                url: hit["url"].as_str().unwrap_or_default().to_owned(),
+                title: hit["title"].as_str().unwrap_or_default().to_owned(),
+            }));
+            if hits.is_empty() || documents.len() as u64 >= answer["total"].as_u64().unwrap_or(0) {
+                documents.sort();
+                return documents;
+            }
+        }
+    }
+
+    /// Sealed archive files.
+    pub fn archives(&self) -> Vec<PathBuf> {
+        let directory = self.data().join("filesaver/archive");
+        let entries = std::fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        let paths = entries.map(|entry| entry.expect("entries are readable").path());
+        let mut archives: Vec<_> = paths.filter(|path| path.to_string_lossy().ends_with(".warc.gz")).collect();
+        archives.sort();
+        archives
+    }
+
+    /// Starts a long-running command and waits for its `ready` line.
+    pub fn start(&self, words: &[&str]) -> Running {
+        Running::start(self.command(words))
+    }
+}
+
+pub fn crawl_run(output: &Output) -> CrawlRun {
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines.len() <= 1, "standard output holds more than one line: {stdout}");
+    CrawlRun {
+        code: output.status.code().unwrap_or(-1),
+        json: lines.first().map_or(Value::Null, |line| serde_json::from_str(line).expect("the line is JSON")),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// A process that runs until it is dropped.
+pub struct Running {
+    child: Child,
+    /// `http=ADDR grpc=ADDR` of its ready line.
+    ready: String,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Self {
+        let child = command.stderr(Stdio::inherit()).spawn().expect("seine can be started");
+        let mut running = Self { child, ready: String::new() };
+        let stdout = running.child.stdout.take().expect("standard output is piped");
+        let (sender, receiver) = mpsc::channel();
+        // Reads on after the first line, so that the process never blocks on a full pipe.
+        std::thread::spawn(move || {
+            use std::io::BufRead;
+            for line in std::io::BufReader::new(stdout).lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        running.ready = receiver.recv_timeout(READY_DEADLINE).expect("the process says that it is ready");
+        assert!(running.ready.starts_with("ready "), "unexpected first line {:?}", running.ready);
+        running
+    }
+
+    pub fn http(&self) -> String {
+        self.address("http")
+    }
+
+    pub fn grpc(&self) -> String {
+        self.address("grpc")
+    }
+
+    fn address(&self, kind: &str) -> String {
+        let prefix = format!("{kind}=");
+        let word = self.ready.split(' ').find_map(|word| word.strip_prefix(&prefix));
+        word.unwrap_or_else(|| panic!("no {kind} address in {:?}", self.ready)).to_owned()
+    }
+
+    /// Ends it as Ctrl-C does and gives its exit code.
+    pub fn interrupt(mut self) -> i32 {
+        interrupt(&self.child);
+        self.child.wait().expect("the process can be awaited").code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a terminal sends at Ctrl-C.
+pub fn interrupt(child: &Child) {
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill can be started");
+    assert!(killed.success());
+}
