@@ -70,7 +70,7 @@ fn report(stage: &str, took: Duration, bytes: usize, written: Option<usize>) {
 
 fn save_request(page: &FetchedPage, config: &AnalyserConfig) -> SaveRequest {
     let description = analyse(page, config).expect("a valid page").description;
-    SaveRequest { page_id: 0, page: Some(page.clone()), description: Some(description) }
+    SaveRequest { page: Some(page.clone()), description: Some(description), ..SaveRequest::default() }
 }
 
 async fn through_services(pages: &[FetchedPage], durability: Durability) {
@@ -81,8 +81,10 @@ async fn through_services(pages: &[FetchedPage], durability: Durability) {
     let analyser = AnalyserService::new(dialer.channel(), AnalyserConfig::default());
     let routes = Routes::new(filesaver.service()).add_service(analyser.into_server());
     tokio::spawn(transport::serve(routes, None, listener, CancellationToken::new()));
-    let requests: Vec<AnalyseRequest> =
-        (0..).zip(pages).map(|(page_id, page)| AnalyseRequest { page_id, page: Some(page.clone()) }).collect();
+    let requests: Vec<AnalyseRequest> = (0..)
+        .zip(pages)
+        .map(|(page_id, page)| AnalyseRequest { page_id, page: Some(page.clone()), withdrawn: None })
+        .collect();
     let mut client = AnalyserClient::new(dialer.channel());
     let mut stream = client.analyse(futures::stream::iter(requests)).await.expect("answers").into_inner();
     let mut saved = 0;

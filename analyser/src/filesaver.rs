@@ -25,9 +25,9 @@ use std::thread::JoinHandle;
 
 use seine_common::data_dir::sync_directory;
 use seine_common::limits::{MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
-use seine_proto::common::v1::ArchivePosition;
+use seine_proto::common::v1::{ArchivePosition, Withdrawn};
 use seine_proto::filesaver::v1::filesaver_server::FilesaverServer;
-use seine_proto::filesaver::v1::{LogEntry, Withdrawn, log_entry::Entry};
+use seine_proto::filesaver::v1::{LogEntry, log_entry::Entry};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -143,10 +143,7 @@ impl Filesaver {
 
     /// Notes in the log that a page is gone or must be forgotten. Returns the end of the entry once it is durable.
     pub async fn withdraw(&self, withdrawn: Withdrawn) -> Result<u64, Error> {
-        let entry = EntryBody::of(&LogEntry { entry: Some(Entry::Withdrawn(withdrawn)) });
-        let (done, answer) = oneshot::channel();
-        self.shared.command(Command::Withdraw { entry, done }).await?;
-        answer.await.map_err(|_| Error::Closed)?.map_err(Error::NotSaved)
+        self.shared.withdraw(withdrawn).await
     }
 
     /// Ends followers, commits what waits, seals the open archive file and stops the writer.
@@ -167,6 +164,13 @@ impl Filesaver {
 impl Shared {
     async fn command(&self, command: Command) -> Result<(), Error> {
         self.commands.send(command).await.map_err(|_| Error::Closed)
+    }
+
+    async fn withdraw(&self, withdrawn: Withdrawn) -> Result<u64, Error> {
+        let entry = EntryBody::of(&LogEntry { entry: Some(Entry::Withdrawn(withdrawn)) });
+        let (done, answer) = oneshot::channel();
+        self.command(Command::Withdraw { entry, done }).await?;
+        answer.await.map_err(|_| Error::Closed)?.map_err(Error::NotSaved)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::analyse::{AnalyserConfig, Analysis, analyse};
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
 use crate::metrics;
+use crate::value::value;
 use filesaver_link::FilesaverLink;
 
 /// Pages of one stream that are under way at once.
@@ -107,6 +108,10 @@ impl Intake {
 
     async fn accept(&mut self, request: AnalyseRequest) -> Result<(), Gone> {
         let page_id = request.page_id;
+        if request.withdrawn.is_some() {
+            let request = SaveRequest { withdrawn: request.withdrawn, ..SaveRequest::default() };
+            return self.save(UnderWay { page_id, bytes: 0 }, request).await;
+        }
         let Some(page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
@@ -136,12 +141,18 @@ impl Intake {
             generate: analysis.description.generate,
             fingerprint: analysis.description.fingerprint,
             title: analysis.description.title.clone(),
+            value: value(&page.keywords, &analysis.description),
+            usability: 1.0,
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;
+        let (page, description) = (Some(page), Some(analysis.description));
+        self.save(under_way, SaveRequest { page, description, ..SaveRequest::default() }).await
+    }
 
+    async fn save(&mut self, under_way: UnderWay, request: SaveRequest) -> Result<(), Gone> {
         let number = self.next_number;
         self.next_number += 1;
-        let request = SaveRequest { page_id: number, page: Some(page), description: Some(analysis.description) };
+        let request = SaveRequest { page_id: number, ..request };
         // A stream that is found broken here belongs to the pages before; this one gets a new one.
         let (sent, lost) = self.link.send(request).await;
         if let Some(reason) = lost {
@@ -154,7 +165,7 @@ impl Intake {
             }
             Err(reason) => {
                 self.bytes_under_way -= under_way.bytes;
-                self.failed(page_id, reason).await
+                self.failed(under_way.page_id, reason).await
             }
         }
     }

@@ -3,7 +3,7 @@
 //! A page comes in over [`rpc`] and passes through [`intake`]: [`decode`] undoes the content encoding,
 //! [`content_type`] says what the bytes claim to be, [`charset`] turns them into characters, [`parse`] reads them once
 //! while [`extract`] collects text, links and metadata; [`robots_directives`], [`language`] and [`fingerprint`] add what
-//! follows from these. [`analyse`] is all of that as one pure function. The [`filesaver`] then makes page and
+//! follows from these, [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function. The [`filesaver`] then makes page and
 //! description durable: a WARC archive and a log that the indexer follows.
 
 pub mod rpc;
@@ -17,6 +17,7 @@ mod extract;
 mod robots_directives;
 mod language;
 mod fingerprint;
+mod value;
 pub mod filesaver;
 mod cpu_pool;
 mod owned_stream;

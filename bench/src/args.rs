@@ -22,6 +22,12 @@ pub struct Args {
     /// Where the figures are written as JSON
     #[arg(long, default_value = "output/bench.json")]
     pub output: PathBuf,
+    /// URLs that the frontier takes in
+    #[arg(long, default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
+    pub frontier_urls: u64,
+    /// Measure the frontier with so many URLs, and print the figures as JSON
+    #[arg(long, hide = true)]
+    pub frontier_of: Option<u64>,
     /// Take the stages alone on the pages behind this URL, and print them as JSON
     #[arg(long, hide = true)]
     pub stages_of: Option<String>,
@@ -32,6 +38,7 @@ pub enum Part {
     Seine,
     Peers,
     Stages,
+    Frontier,
 }
 
 impl Args {

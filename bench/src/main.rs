@@ -2,7 +2,7 @@
 //!
 //! The test web runs in this process ([`web`]) and records every request. Everything that is measured is a child process
 //! of its own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for
-//! the stages ([`stages`]). [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! the stages ([`stages`]) and for the frontier under load ([`frontier`]). [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
@@ -12,6 +12,7 @@ mod measure;
 mod seine;
 mod peers;
 mod stages;
+mod frontier;
 mod report;
 mod table;
 
@@ -38,6 +39,9 @@ fn main() -> ExitCode {
 fn bench(args: &Args) -> anyhow::Result<()> {
     if let Some(home) = &args.stages_of {
         return stages::run_here(home, args.pages, &args.work_dir);
+    }
+    if let Some(urls) = args.frontier_of {
+        return frontier::run_here(urls, &args.work_dir);
     }
     std::fs::create_dir_all(&args.work_dir)
         .with_context(|| format!("cannot make the directory {}", args.work_dir.display()))?;
@@ -70,6 +74,9 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     }
     if args.wants(Part::Stages) {
         report.stages = stages::run_in_child(&web, work.path()).await?;
+    }
+    if args.wants(Part::Frontier) {
+        report.frontier = Some(frontier::run_in_child(args.frontier_urls, work.path()).await?);
     }
     Ok(report)
 }

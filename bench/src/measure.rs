@@ -75,6 +75,23 @@ pub fn own_cpu_seconds() -> anyhow::Result<f64> {
     Ok(Stat::read("self")?.cpu_seconds)
 }
 
+/// Memory of this process now, in MB.
+pub fn own_rss_mb() -> anyhow::Result<f64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024.0 / 1e6)
+}
+
+/// Bytes of all files of a directory.
+pub fn bytes_below(directory: &Path) -> anyhow::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(directory)? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}
+
 /// Brings the cost up to date; true when the process has ended.
 fn read(pid: u32, cost: &mut Cost) -> anyhow::Result<bool> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::frontier::FrontierReport;
 use crate::measure::Cost;
 use crate::web::Sighting;
 
@@ -13,6 +14,7 @@ pub struct Report {
     pub seine: Option<CrawlerRun>,
     pub peers: Vec<CrawlerRun>,
     pub stages: Vec<Stage>,
+    pub frontier: Option<FrontierReport>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -43,7 +45,15 @@ pub struct Stage {
 impl Report {
     pub fn new(web_pages: u32) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { web_pages, cores, seine: None, peers: Vec::new(), stages: Vec::new(), remarks: Vec::new() }
+        Self {
+            web_pages,
+            cores,
+            seine: None,
+            peers: Vec::new(),
+            stages: Vec::new(),
+            frontier: None,
+            remarks: Vec::new(),
+        }
     }
 
     pub fn stages_cpu_per_1000(&self) -> f64 {

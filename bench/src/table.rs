@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::frontier::FrontierReport;
 use crate::report::{CrawlerRun, Report, Stage};
 
 pub fn render(report: &Report) -> String {
@@ -27,6 +28,10 @@ pub fn render(report: &Report) -> String {
     }
     if let Some(ratio) = report.pipeline_ratio() {
         let _ = writeln!(text, "\npipeline CPU / sum of the stages alone: {ratio:.2}");
+    }
+    if let Some(report) = &report.frontier {
+        text.push('\n');
+        text.push_str(&aligned(&frontier(report)));
     }
     for remark in &report.remarks {
         let _ = writeln!(text, "\n{remark}");
@@ -105,6 +110,30 @@ fn stages(report: &Report) -> Vec<Vec<String>> {
         String::new(),
     ]);
     rows
+}
+
+fn frontier(report: &FrontierReport) -> Vec<Vec<String>> {
+    let row = |what: String, figure: String| vec![what, figure];
+    vec![
+        row("frontier under load".to_owned(), "measured".to_owned()),
+        row(
+            format!("{} new URLs over {} hosts, URLs/s", report.new_urls, report.hosts),
+            format!("{:.0}", report.urls_per_second),
+        ),
+        row("RSS MB after 3 tenths, at the end".to_owned(), {
+            format!("{:.0}, {:.0}", report.rss_mb_at_3_of_10, report.rss_mb_at_end)
+        }),
+        row("bytes on disk per URL".to_owned(), format!("{:.0}", report.bytes_per_url_on_disk)),
+        row(format!("{} over gRPC, URLs/s", report.grpc_urls), format!("{:.0}", report.grpc_urls_per_second)),
+        row(
+            format!("100 URLs of a queue of {}, {} settled, p50 and p99 ms", report.lease_queue, report.lease_settled),
+            format!("{:.2}, {:.2}", report.lease_p50_ms, report.lease_p99_ms),
+        ),
+        row(
+            format!("collisions of {} fingerprints, CPU s", report.fingerprinted),
+            format!("{}, {:.1}", report.collisions, report.fingerprint_cpu_seconds),
+        ),
+    ]
 }
 
 /// The first column to the left, as text; the others to the right, as numbers.

@@ -57,7 +57,7 @@ pub struct CrawlArguments {
     /// File with settings [default: seine.toml, where it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Visit the pages of a finished crawl again (not available yet)
+    /// Visit the pages of a finished crawl again that are due, and ask only for what has changed
     #[arg(long)]
     pub again: bool,
     /// Print one line of JSON at the end
@@ -107,6 +107,94 @@ pub struct CrawlFlags {
     /// Do not obey robots.txt: only for sites that are yours
     #[arg(long)]
     pub no_robots: bool,
+    #[command(flatten)]
+    pub limits: LimitFlags,
+    #[command(flatten)]
+    pub manners: MannerFlags,
+    #[command(flatten)]
+    pub refresh: RefreshFlags,
+}
+
+/// Patterns are globs, in which * stands for any characters, or regular expressions behind "re:".
+#[derive(Args)]
+#[command(next_help_heading = "What to take and what to leave")]
+pub struct LimitFlags {
+    /// Only hosts that match, such as '*.example.org'
+    #[arg(long, value_name = "PATTERN")]
+    pub allow_host: Vec<String>,
+    /// No hosts that match
+    #[arg(long, value_name = "PATTERN")]
+    pub deny_host: Vec<String>,
+    /// Only URLs that match as a whole, such as '*/docs/*'
+    #[arg(long, value_name = "PATTERN")]
+    pub allow_url: Vec<String>,
+    /// No URLs that match, such as '*/calendar/*'
+    #[arg(long, value_name = "PATTERN")]
+    pub deny_url: Vec<String>,
+    /// Only files with this suffix, and pages without one
+    #[arg(long, value_name = "SUFFIX")]
+    pub allow_suffix: Vec<String>,
+    /// No files with this suffix, such as pdf
+    #[arg(long, value_name = "SUFFIX")]
+    pub deny_suffix: Vec<String>,
+    /// How many links away for pages with a query or made by scripts [default: as --depth]
+    #[arg(long, value_name = "N")]
+    pub depth_dynamic: Option<u32>,
+    /// Stop after so many bytes of pages [default: unlimited]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_bytes: Option<u64>,
+    /// At most so many pages of each host [default: unlimited]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_pages_per_host: Option<u64>,
+    /// At most so many bytes of each host [default: unlimited]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_bytes_per_host: Option<u64>,
+    /// Take this query parameter off every URL, such as 'utm_*' or PHPSESSID
+    #[arg(long, value_name = "NAME")]
+    pub strip_parameter: Vec<String>,
+    /// For bounded-breadth: a word that makes a page valuable
+    #[arg(long, value_name = "WORD")]
+    pub keyword: Vec<String>,
+    /// For bounded-breadth: from which value on a page is valuable, 0 to 1 [default: 0.3]
+    #[arg(long, value_name = "VALUE")]
+    pub value_threshold: Option<f32>,
+    /// For bounded-breadth: so many links of valuable pages may wait at once [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub breadth_budget: Option<u32>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Manners")]
+pub struct MannerFlags {
+    /// Leave a host alone for a while after so many requests [default: never]
+    #[arg(long, value_name = "REQUESTS")]
+    pub pause_after: Option<u32>,
+    /// How long it is left alone then, such as 60s or 5m [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub pause: Option<String>,
+    /// Wait at least so many times as long as a host took for its last answer [default: 0]
+    #[arg(long, value_name = "N")]
+    pub response_factor: Option<f32>,
+    /// Treat some hosts differently, such as '*.example.org delay=5 connections=1'
+    #[arg(long, value_name = "PATTERN KEY=VALUE…")]
+    pub host_settings: Vec<String>,
+    /// How often a URL is asked for before it is given up [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub attempts: Option<u32>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Visiting pages again")]
+pub struct RefreshFlags {
+    /// Visit pages again so often on average, such as 7d, while a server runs [default: only with --again]
+    #[arg(long, value_name = "TIME")]
+    pub every: Option<String>,
+    /// Which pages when: freshest, uniform, fixed or classes [default: freshest]
+    #[arg(long, value_name = "POLICY")]
+    pub refresh_policy: Option<String>,
+    /// A page leaves the index when it is missing at two visits so far apart [default: 1d]
+    #[arg(long, value_name = "TIME")]
+    pub gone_after: Option<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -127,7 +215,7 @@ pub enum StrategyFlag {
     DepthFirst,
     /// Near pages before far ones
     BreadthFirst,
-    /// Depth-first, wider around valuable pages (not available yet)
+    /// Depth-first, but the links of valuable pages first (see --keyword)
     BoundedBreadth,
 }
 
@@ -290,7 +378,7 @@ pub enum CrawlsCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Visit pages again (not available yet)
+    /// Visit the pages again that are due
     Refresh {
         name: String,
         #[command(flatten)]
@@ -329,9 +417,12 @@ pub struct ExportArguments {
 pub enum IndexCommand {
     /// Make the index anew from the description log, without fetching
     Rebuild(Target),
-    /// Remove pages for good (not available yet)
+    /// Remove a page, or all pages of a host, and never visit them again
     Forget {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        what: Vec<String>,
+        /// A URL with its scheme, or a host name
+        #[arg(value_name = "URL|HOST")]
+        what: String,
+        #[command(flatten)]
+        target: Target,
     },
 }

@@ -41,9 +41,6 @@ struct Summary {
 
 pub async fn run(arguments: CrawlArguments, config: Config) -> Result<End> {
     let started = Instant::now();
-    if arguments.again {
-        return Err(Failure::usage("--again is not available yet"));
-    }
     let crawl = crawl_settings::crawl(&arguments.what, &config)?;
     seeds::check_addresses(&crawl).await?;
     let shutdown = Shutdown::on_signals(|| {
@@ -62,14 +59,20 @@ pub async fn run(arguments: CrawlArguments, config: Config) -> Result<End> {
     let mut services = process.services();
 
     let name = crawl.name.clone();
-    let added = services.admin.add_crawl(AddCrawlRequest { crawl: Some(crawl) }).await?.into_inner();
+    let added =
+        services.admin.add_crawl(AddCrawlRequest { crawl: Some(crawl), again: arguments.again }).await?.into_inner();
     let status = added.status.ok_or_else(|| Failure::failed("the monitor did not say how the crawl stands"))?;
     for change in &added.changes {
         eprintln!("changed since last time: {change}");
     }
     let nothing_to_do = added.continued && status.state() == CrawlState::Finished;
     if nothing_to_do {
-        eprintln!("crawl {name} is finished and nothing was fetched; --again will visit its pages again");
+        match arguments.again {
+            false => eprintln!("crawl {name} is finished and nothing was fetched; --again will visit its pages again"),
+            true => eprintln!("crawl {name} is finished and none of its pages is due{}", next_visit(&status)),
+        }
+    } else if added.continued && arguments.again && status.revisits_queued > 0 {
+        eprintln!("visiting the {} pages of crawl {name} again", status.pages);
     } else if added.continued {
         eprintln!("continuing crawl {name}: {} pages so far, {} URLs waiting", status.pages, status.queued);
     }
@@ -131,7 +134,17 @@ async fn settle_down(services: &mut Services, name: &str) -> Result<u64> {
     Ok(status.crawl_documents)
 }
 
+fn next_visit(status: &CrawlStatus) -> String {
+    if status.waiting_reason.is_empty() { String::new() } else { format!(": {}", status.waiting_reason) }
+}
+
 fn report(summary: &Summary, status: &CrawlStatus, arguments: &CrawlArguments) -> Result<()> {
+    if status.revisits > 0 {
+        eprintln!(
+            "{} visits to known pages so far, {} unchanged, {} gone",
+            status.revisits, status.unchanged, status.gone
+        );
+    }
     eprintln!(
         "{}: {} pages ({} indexed), {} failed, {} refused by robots.txt, {} in {:.1} s",
         summary.crawl,

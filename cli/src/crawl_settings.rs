@@ -1,11 +1,14 @@
 //! From flags and settings to the crawl that the Monitor is asked for.
 
 use seine_common::address::{AddressRules, FixedAddress};
-use seine_common::config::{Config, StrategyName, parse_delay};
+use seine_common::admission::{self, AdmissionSettings};
+use seine_common::config::{
+    Config, CrawlDefaults, HostOverride, RefreshDefaults, RefreshPolicyName, StrategyName, parse_delay, parse_span,
+};
 use seine_common::fingerprint::Fingerprinter;
 use seine_common::scope::ScopeKind;
 use seine_common::url::CanonicalUrl;
-use seine_proto::monitor::v1::{Crawl, Scope, Strategy};
+use seine_proto::monitor::v1::{Admission, Crawl, HostSettings, Refresh, RefreshPolicy, Scope, Strategy};
 
 use crate::args::{CrawlFlags, ScopeFlag, StrategyFlag};
 use crate::failure::{Failure, Result};
@@ -33,16 +36,19 @@ pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
     let strategy = match flags.strategy {
         Some(StrategyFlag::DepthFirst) => Strategy::DepthFirst,
         Some(StrategyFlag::BreadthFirst) => Strategy::BreadthFirst,
-        Some(StrategyFlag::BoundedBreadth) => {
-            return Err(Failure::usage(
-                "the strategy bounded-breadth is not available yet; use depth-first or breadth-first",
-            ));
-        }
+        Some(StrategyFlag::BoundedBreadth) => Strategy::BoundedBreadth,
         None => match defaults.strategy {
             StrategyName::DepthFirst => Strategy::DepthFirst,
             StrategyName::BreadthFirst => Strategy::BreadthFirst,
+            StrategyName::BoundedBreadth => Strategy::BoundedBreadth,
         },
     };
+    let keywords = both(&defaults.keywords, &flags.limits.keyword);
+    if strategy == Strategy::BoundedBreadth && keywords.is_empty() {
+        return Err(Failure::usage(
+            "the strategy bounded-breadth needs to know what makes a page valuable; name words with --keyword",
+        ));
+    }
     let delay = match flags.delay {
         Some(seconds) => parse_delay(seconds).map_err(|problem| Failure::usage(format!("--delay: {problem}")))?,
         None => defaults.delay,
@@ -53,6 +59,11 @@ pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
     for fixed in &flags.resolve {
         fixed.parse::<FixedAddress>().map_err(|error| Failure::usage(format!("--resolve: {error}")))?;
     }
+    let manners = &flags.manners;
+    let pause = match &manners.pause {
+        Some(text) => parse_span(text).map_err(|problem| Failure::usage(format!("--pause: {problem}")))?,
+        None => defaults.pause,
+    };
     Ok(Crawl {
         name: flags.name.clone().unwrap_or_else(|| default_name(&seeds, scope)),
         seeds: seeds.iter().map(|seed| seed.as_str().to_owned()).collect(),
@@ -72,6 +83,95 @@ pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
         resolve: flags.resolve.clone(),
         ignore_robots: flags.no_robots || !defaults.robots,
         max_body_bytes: defaults.max_body_bytes,
+        admission: Some(admission(flags, defaults)?),
+        requests_before_pause: manners.pause_after.unwrap_or(defaults.requests_before_pause),
+        pause_ms: pause.as_millis().min(u128::from(u32::MAX)) as u32,
+        response_factor: manners.response_factor.unwrap_or(defaults.response_factor),
+        hosts: host_settings(&manners.host_settings, &defaults.hosts)?,
+        max_bytes: flags.limits.max_bytes.or(defaults.max_bytes),
+        max_pages_per_host: flags.limits.max_pages_per_host.or(defaults.max_pages_per_host),
+        max_bytes_per_host: flags.limits.max_bytes_per_host.or(defaults.max_bytes_per_host),
+        max_attempts: manners.attempts.unwrap_or(defaults.attempts),
+        keywords,
+        value_threshold: flags.limits.value_threshold.unwrap_or(defaults.value_threshold),
+        breadth_budget: flags.limits.breadth_budget.unwrap_or(defaults.breadth_budget),
+        refresh: Some(refresh(flags, &defaults.refresh)?),
+    })
+}
+
+/// What the settings name, and what the command line adds.
+fn both(settings: &[String], flags: &[String]) -> Vec<String> {
+    settings.iter().chain(flags).cloned().collect()
+}
+
+fn admission(flags: &CrawlFlags, defaults: &CrawlDefaults) -> Result<Admission> {
+    let (limits, rules) = (&flags.limits, &defaults.admission);
+    let settings = AdmissionSettings {
+        allow_hosts: both(&rules.allow_hosts, &limits.allow_host),
+        deny_hosts: both(&rules.deny_hosts, &limits.deny_host),
+        allow_urls: both(&rules.allow_urls, &limits.allow_url),
+        deny_urls: both(&rules.deny_urls, &limits.deny_url),
+        allow_suffixes: both(&rules.allow_suffixes, &limits.allow_suffix),
+        deny_suffixes: both(&rules.deny_suffixes, &limits.deny_suffix),
+        max_depth_dynamic: limits.depth_dynamic.or(rules.max_depth_dynamic),
+        strip_parameters: both(&rules.strip_parameters, &limits.strip_parameter),
+        ..rules.clone()
+    };
+    admission::Admission::compile(&settings).map_err(Failure::usage)?;
+    Ok(Admission {
+        allow_hosts: settings.allow_hosts,
+        deny_hosts: settings.deny_hosts,
+        allow_urls: settings.allow_urls,
+        deny_urls: settings.deny_urls,
+        allow_suffixes: settings.allow_suffixes,
+        deny_suffixes: settings.deny_suffixes,
+        max_depth_dynamic: settings.max_depth_dynamic,
+        max_url_bytes: settings.max_url_bytes,
+        max_path_segments: settings.max_path_segments,
+        max_repeated_segments: settings.max_repeated_segments,
+        max_query_parameters: settings.max_query_parameters,
+        strip_parameters: settings.strip_parameters,
+    })
+}
+
+/// Those of the command line come first, so that they win.
+fn host_settings(flags: &[String], defaults: &[HostOverride]) -> Result<Vec<HostSettings>> {
+    let parse = |text: &String| {
+        text.parse::<HostOverride>().map_err(|problem| Failure::usage(format!("--host-settings: {problem}")))
+    };
+    let named = flags.iter().map(parse).collect::<Result<Vec<_>>>()?;
+    let ms = |span: std::time::Duration| u32::try_from(span.as_millis()).unwrap_or(u32::MAX);
+    let settings = named.iter().chain(defaults).map(|host| HostSettings {
+        pattern: host.pattern.clone(),
+        delay_ms: host.delay.map(ms),
+        connections: host.connections,
+        requests_before_pause: host.requests_before_pause,
+        pause_ms: host.pause.map(ms),
+        response_factor: host.response_factor,
+    });
+    Ok(settings.collect())
+}
+
+fn refresh(flags: &CrawlFlags, defaults: &RefreshDefaults) -> Result<Refresh> {
+    let flags = &flags.refresh;
+    let span =
+        |flag: &str, text: &String| parse_span(text).map_err(|problem| Failure::usage(format!("--{flag}: {problem}")));
+    let every = flags.every.as_ref().map(|text| span("every", text)).transpose()?.or(defaults.every);
+    let gone_after = flags.gone_after.as_ref().map(|text| span("gone-after", text)).transpose()?;
+    let policy = match &flags.refresh_policy {
+        Some(text) => text.parse().map_err(|problem| Failure::usage(format!("--refresh-policy: {problem}")))?,
+        None => defaults.policy,
+    };
+    let policy = match policy {
+        RefreshPolicyName::Freshest => RefreshPolicy::Freshest,
+        RefreshPolicyName::Uniform => RefreshPolicy::Uniform,
+        RefreshPolicyName::Fixed => RefreshPolicy::Fixed,
+        RefreshPolicyName::Classes => RefreshPolicy::Classes,
+    };
+    Ok(Refresh {
+        policy: policy.into(),
+        interval_ms: every.map_or(0, |every| every.as_millis() as u64),
+        gone_after_ms: gone_after.unwrap_or(defaults.gone_after).as_millis() as u64,
     })
 }
 
@@ -128,6 +228,10 @@ mod tests {
             ["http://a.test/", "--allow-net", "somewhere"],
             ["http://a.test/", "--resolve", "a.test:80"],
             ["http://a.test/", "--strategy", "bounded-breadth"],
+            ["http://a.test/", "--deny-url", "re:("],
+            ["http://a.test/", "--host-settings", "a.test delay=-1"],
+            ["http://a.test/", "--every", "sometimes"],
+            ["http://a.test/", "--refresh-policy", "best"],
         ] {
             assert_eq!(settings(&flags).unwrap_err().exit_code(), 2, "{flags:?}");
         }

@@ -2,7 +2,8 @@
 
 use seine_common::config::Config;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, CrawlState, CrawlStatus, GetCrawlRequest, ListCrawlsRequest, SetCrawlStateRequest,
+    AddCrawlRequest, CrawlState, CrawlStatus, Exclusion, GetCrawlRequest, ListCrawlsRequest, RefreshCrawlRequest,
+    SetCrawlStateRequest,
 };
 use serde::Serialize;
 
@@ -11,6 +12,7 @@ use crate::args::{CrawlFlags, CrawlsArguments, CrawlsCommand, Role, Target};
 use crate::connect::{Admin, Connection};
 use crate::crawl_settings;
 use crate::failure::{Failure, Result};
+use crate::output::time_text;
 
 /// A crawl as `--json` shows it.
 #[derive(Serialize)]
@@ -26,8 +28,21 @@ struct Shown<'a> {
     bytes: u64,
     queued: u64,
     excluded: u64,
+    exclusions: Vec<ShownExclusion<'a>>,
+    gone: u64,
+    revisits: u64,
+    unchanged: u64,
+    deferred: u64,
+    next_visit: Option<String>,
     active_hosts: u64,
     waiting: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ShownExclusion<'a> {
+    rule: &'a str,
+    links: u64,
+    example: &'a str,
 }
 
 pub async fn run(arguments: CrawlsArguments, config: &Config) -> Result<End> {
@@ -60,14 +75,20 @@ pub async fn run(arguments: CrawlsArguments, config: &Config) -> Result<End> {
         C::Pause { name, target } => set_state(name, CrawlState::Paused, &target, config).await,
         C::Resume { name, target } => set_state(name, CrawlState::Running, &target, config).await,
         C::Stop { name, target } => set_state(name, CrawlState::Stopped, &target, config).await,
-        C::Refresh { .. } => Err(Failure::usage("crawls refresh is not available yet")),
+        C::Refresh { name, target } => {
+            with_admin(&target, config, async |mut admin| {
+                let status = admin.refresh_crawl(RefreshCrawlRequest { name: name.clone() }).await?.into_inner().status;
+                show(status.as_ref(), &target)
+            })
+            .await
+        }
     }
 }
 
 async fn add(what: &CrawlFlags, target: &Target, config: &Config) -> Result<End> {
     let crawl = crawl_settings::crawl(what, config)?;
     let connection = Connection::open(target, &[Role::Monitor], config).await?;
-    let added = connection.services().admin.add_crawl(AddCrawlRequest { crawl: Some(crawl) }).await;
+    let added = connection.services().admin.add_crawl(AddCrawlRequest { crawl: Some(crawl), again: false }).await;
     let remote = connection.is_remote();
     connection.close().await;
     let added = added?.into_inner();
@@ -115,6 +136,18 @@ fn show(status: Option<&CrawlStatus>, target: &Target) -> Result<()> {
     say!("  not for the index  {}", status.not_indexed);
     say!("  URLs waiting       {}", status.queued);
     say!("  links kept out     {}", status.excluded);
+    for exclusion in &status.exclusions {
+        say!("    {:>14}   {}, such as {}", exclusion.links, exclusion.rule, exclusion.example);
+    }
+    if status.deferred > 0 {
+        say!("  put off            {}", status.deferred);
+    }
+    if status.revisits > 0 {
+        say!("  visits again       {}, {} unchanged, {} pages gone", status.revisits, status.unchanged, status.gone);
+    }
+    if let Some(due) = status.next_visit_ms.and_then(time_text) {
+        say!("  next visit due     {due}");
+    }
     say!("  hosts at work      {}", status.active_hosts);
     say!("  waiting for        {waiting}");
     Ok(())
@@ -142,9 +175,19 @@ fn shown(status: &CrawlStatus) -> Shown<'_> {
         bytes: status.bytes,
         queued: status.queued,
         excluded: status.excluded,
+        exclusions: status.exclusions.iter().map(shown_exclusion).collect(),
+        gone: status.gone,
+        revisits: status.revisits,
+        unchanged: status.unchanged,
+        deferred: status.deferred,
+        next_visit: status.next_visit_ms.and_then(time_text),
         active_hosts: status.active_hosts,
         waiting: Some(status.waiting_reason.as_str()).filter(|reason| !reason.is_empty()),
     }
+}
+
+fn shown_exclusion(exclusion: &Exclusion) -> ShownExclusion<'_> {
+    ShownExclusion { rule: &exclusion.rule, links: exclusion.links, example: &exclusion.example }
 }
 
 fn print_json(value: &impl Serialize) -> Result<()> {

@@ -1,15 +1,14 @@
 //! `seine explain`: what is known about a URL, and why.
 
 use seine_common::config::Config;
-use seine_proto::monitor::v1::{CrawlVerdict, ExplainRequest, ExplainResponse};
+use seine_proto::monitor::v1::{CrawlVerdict, ExplainRequest, ExplainResponse, OutcomeKind, Visit};
 use serde_json::json;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use crate::End;
 use crate::args::{ExplainArguments, Role};
 use crate::connect::Connection;
 use crate::failure::Result;
+use crate::output::time_text;
 
 pub async fn run(arguments: ExplainArguments, config: &Config) -> Result<End> {
     let connection = Connection::open(&arguments.target, &[Role::Monitor], config).await?;
@@ -32,7 +31,14 @@ fn as_json(answer: &ExplainResponse) -> serde_json::Value {
             "reason": verdict.reason,
             "depth": verdict.depth,
             "attempts": verdict.attempts,
-            "discovered_from": Some(&verdict.discovered_from).filter(|from| !from.is_empty()),
+            "rule": verdict.rule,
+            "robots": said(&verdict.robots),
+            "before_it": verdict.before_it,
+            "next_visit": verdict.next_visit_ms.and_then(time_text),
+            "duplicate_of": said(&verdict.duplicate_of),
+            "in_index": verdict.in_index,
+            "visits": verdict.visits.iter().map(visit).collect::<Vec<_>>(),
+            "discovered_from": said(&verdict.discovered_from),
             "status": verdict.outcome.as_ref().map(|outcome| outcome.status),
             "fetched_at": verdict.outcome.as_ref().and_then(|outcome| time_text(outcome.fetched_at_ms)),
             "archive": verdict.outcome.as_ref().and_then(|outcome| outcome.archive.as_ref()).map(|position| {
@@ -44,16 +50,42 @@ fn as_json(answer: &ExplainResponse) -> serde_json::Value {
         "url": answer.canonical_url,
         "host": answer.host,
         "slot": answer.slot,
+        "host_state": answer.host_state,
         "host_rests_until": answer.host_rests_until_ms.and_then(time_text),
+        "host_rests_because": said(&answer.host_rests_because),
+        "address": said(&answer.address),
+        "address_state": said(&answer.address_state),
         "crawls": answer.crawls.iter().map(verdict).collect::<Vec<_>>(),
     })
 }
 
+fn visit(visit: &Visit) -> serde_json::Value {
+    json!({
+        "at": time_text(visit.at_ms),
+        "outcome": kind_name(visit.kind()),
+        "status": visit.status,
+        "detail": said(&visit.detail),
+    })
+}
+
+/// `OUTCOME_KIND_NOT_MODIFIED` in words: `not modified`.
+fn kind_name(kind: OutcomeKind) -> String {
+    kind.as_str_name().trim_start_matches("OUTCOME_KIND_").to_ascii_lowercase().replace('_', " ")
+}
+
+fn said(text: &str) -> Option<&str> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 fn print(answer: &ExplainResponse) {
     say!("{}", answer.canonical_url);
-    say!("  host {} (slot {})", answer.host, answer.slot);
+    say!("  host {}: {} (slot {})", answer.host, answer.host_state, answer.slot);
+    if !answer.address.is_empty() {
+        say!("  address {}: {}", answer.address, answer.address_state);
+    }
     if let Some(until) = answer.host_rests_until_ms.and_then(time_text) {
-        say!("  host rests until {until}");
+        let because = said(&answer.host_rests_because).map(|reason| format!(": {reason}")).unwrap_or_default();
+        say!("  host rests until {until}{because}");
     }
     for verdict in &answer.crawls {
         say!("  crawl {}: {}", verdict.crawl, verdict.state);
@@ -63,8 +95,25 @@ fn print(answer: &ExplainResponse) {
         if let Some(depth) = verdict.depth {
             say!("    depth {depth}, {} failed attempts", verdict.attempts);
         }
-        if !verdict.discovered_from.is_empty() {
-            say!("    found on {}", verdict.discovered_from);
+        say!("    rule: {}", verdict.rule);
+        for (what, text) in [
+            ("robots.txt:", &verdict.robots),
+            ("found on", &verdict.discovered_from),
+            ("same text as", &verdict.duplicate_of),
+        ] {
+            if !text.is_empty() {
+                say!("    {what} {text}");
+            }
+        }
+        if let Some(before) = verdict.before_it {
+            say!("    {before} URLs of its host go before it");
+        }
+        if let Some(due) = verdict.next_visit_ms.and_then(time_text) {
+            say!("    next visit {due}");
+        }
+        for visit in &verdict.visits {
+            let when = time_text(visit.at_ms).unwrap_or_default();
+            say!("    visited {when}: {} {} {}", kind_name(visit.kind()), visit.status, visit.detail);
         }
         if let Some(outcome) = &verdict.outcome {
             let when = time_text(outcome.fetched_at_ms).unwrap_or_default();
@@ -72,14 +121,12 @@ fn print(answer: &ExplainResponse) {
             if let Some(position) = &outcome.archive {
                 say!("    archived in {} at byte {}", position.file, position.offset);
             }
+            if verdict.state == "saved" {
+                say!("    {}", if verdict.in_index { "in the index" } else { "kept out of the index" });
+            }
         }
     }
     if answer.crawls.is_empty() {
         say!("  no crawl has been made here");
     }
-}
-
-fn time_text(ms: i64) -> Option<String> {
-    let time = OffsetDateTime::from_unix_timestamp(ms / 1000).ok()?;
-    (ms > 0).then(|| time.format(&Rfc3339).ok()).flatten()
 }

@@ -1,11 +1,15 @@
 //! `seine index`: work on the index.
 
+use seine_common::clock::Clock;
 use seine_common::config::Config;
-use seine_proto::indexer::v1::RebuildRequest;
+use seine_proto::common::v1::Withdrawn;
+use seine_proto::filesaver::v1::{LogEndRequest, WithdrawRequest};
+use seine_proto::indexer::v1::{FlushRequest, RebuildRequest};
+use seine_proto::monitor::v1::{ForgetRequest, forget_request};
 
 use crate::End;
 use crate::args::{Role, Target};
-use crate::connect::Connection;
+use crate::connect::{Connection, Services};
 use crate::failure::Result;
 
 pub async fn rebuild(target: Target, config: &Config) -> Result<End> {
@@ -21,4 +25,42 @@ pub async fn rebuild(target: Target, config: &Config) -> Result<End> {
         say!("rebuilt: {documents} documents");
     }
     Ok(End::Done)
+}
+
+/// The Monitor forgets first, so that nothing brings a page back; then the pages leave the index. Interrupted in between,
+/// the same command does the rest.
+pub async fn forget(what: String, target: Target, config: &Config) -> Result<End> {
+    let roles = [Role::Monitor, Role::Filesaver, Role::Indexer];
+    let connection = Connection::open(&target, &roles, config).await?;
+    let forgotten = forget_with(&mut connection.services(), &what).await;
+    connection.close().await;
+    let pages = forgotten?;
+    if target.json {
+        say!("{{\"forgotten\":{pages}}}");
+    } else {
+        say!("forgotten: {pages} pages of {what}; they are never visited again");
+    }
+    Ok(End::Done)
+}
+
+async fn forget_with(services: &mut Services, what: &str) -> Result<u64> {
+    let (mut cursor, mut pages) = (Default::default(), 0);
+    loop {
+        let subject = match what.contains("://") {
+            true => forget_request::What::Url(what.to_owned()),
+            false => forget_request::What::Host(what.to_owned()),
+        };
+        let answer = services.admin.forget(ForgetRequest { what: Some(subject), cursor }).await?.into_inner();
+        pages += answer.urls.len() as u64;
+        let at_ms = Clock::System.now_ms();
+        let withdrawn = answer.urls.into_iter().map(|url| Withdrawn { url, at_ms, token: u64::MAX });
+        services.filesaver.withdraw(WithdrawRequest { pages: withdrawn.collect() }).await?;
+        cursor = answer.cursor;
+        if cursor.is_empty() {
+            break;
+        }
+    }
+    let end = services.filesaver.log_end(LogEndRequest {}).await?.into_inner();
+    services.indexer.flush(FlushRequest { log_id: end.log_id, until_offset: end.end_offset }).await?;
+    Ok(pages)
 }

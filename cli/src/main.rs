@@ -76,6 +76,6 @@ async fn run(command: Command) -> Result<End> {
         Command::Config(ConfigCommand::Check { .. }) => config::report_valid(),
         Command::Export(_) => Err(Failure::usage("export is not available yet")),
         Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
-        Command::Index(IndexCommand::Forget { .. }) => Err(Failure::usage("index forget is not available yet")),
+        Command::Index(IndexCommand::Forget { what, target }) => index::forget(what, target, &config).await,
     }
 }

@@ -3,6 +3,9 @@
 use std::fmt::Arguments;
 use std::io::Write;
 
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
 /// Prints a line; ends the process when nobody reads any more.
 pub fn line(text: Arguments<'_>) {
     if writeln!(std::io::stdout().lock(), "{text}").is_err() {
@@ -13,4 +16,10 @@ pub fn line(text: Arguments<'_>) {
 /// `println!` for answers of commands.
 macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
+}
+
+/// Unix milliseconds as RFC 3339; `None` for times that were never set.
+pub fn time_text(ms: i64) -> Option<String> {
+    let time = OffsetDateTime::from_unix_timestamp(ms / 1000).ok()?;
+    (ms > 0).then(|| time.format(&Rfc3339).ok()).flatten()
 }

@@ -241,6 +241,9 @@ fn monitor_config(config: &Config) -> MonitorConfig {
     MonitorConfig {
         request_timeout: config.fetch.request_timeout + config.fetch.connect_timeout,
         durability: if config.store.sync { Durability::Sync } else { Durability::Os },
+        min_free_percent: config.store.min_free_percent,
+        collector_memory: config.fetch.memory_bytes,
+        collector_load: config.fetch.max_load,
         ..MonitorConfig::default()
     }
 }

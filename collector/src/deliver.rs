@@ -12,7 +12,7 @@ use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_proto::analyser::v1::analyse_response::Event as Answer;
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse};
-use seine_proto::common::v1::FetchedPage;
+use seine_proto::common::v1::{FetchedPage, Withdrawn};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -34,10 +34,17 @@ pub struct Delivery {
     pages: mpsc::Sender<Parcel>,
 }
 
+#[derive(Clone, Debug)]
+pub enum Content {
+    Page(Box<FetchedPage>),
+    /// A page that leaves the index.
+    Withdrawn(Withdrawn),
+}
+
 /// A page with what is needed to answer for it.
 #[derive(Debug)]
 pub struct Parcel {
-    pub page: FetchedPage,
+    pub content: Content,
     pub id: PageId,
     pub answers: mpsc::Sender<Event>,
     pub body: BodyPermit,
@@ -145,7 +152,10 @@ impl Courier {
         let page_id = self.to_send.pop_front()?;
         let under_way = self.under_way.get_mut(&page_id)?;
         under_way.attempts += 1;
-        Some(AnalyseRequest { page_id, page: Some(under_way.parcel.page.clone()) })
+        Some(match under_way.parcel.content.clone() {
+            Content::Page(page) => AnalyseRequest { page_id, page: Some(*page), withdrawn: None },
+            Content::Withdrawn(withdrawn) => AnalyseRequest { page_id, page: None, withdrawn: Some(withdrawn) },
+        })
     }
 
     fn answered(&mut self, answer: AnalyseResponse) {
@@ -161,7 +171,9 @@ impl Courier {
                 }
                 let (links, link_hashes) = (page.links, Vec::new());
                 let (generate, fingerprint, title) = (page.generate, page.fingerprint, page.title);
-                Event::Parsed { page: id, parsed: Parsed { links, link_hashes, generate, fingerprint, title } }
+                let (value, usability) = (page.value, page.usability);
+                let parsed = Parsed { links, link_hashes, generate, fingerprint, title, value, usability };
+                Event::Parsed { page: id, parsed }
             }
             Some(Answer::Saved(saved)) => Event::Saved { page: id, archive: saved.archive },
             Some(Answer::Failed(reason)) => Event::Failed { page: id, reason },

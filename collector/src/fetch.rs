@@ -1,7 +1,7 @@
 //! Fetching one URL: a request to a checked address, and its answer within limits.
 //!
 //! [`http`] makes clients bound to an address, [`head`] and [`body`] take the answer apart, [`redirect`],
-//! [`content_type`] and [`outcome`] say what it means, [`robots`] does the same for robots.txt, and [`wire`] lets the
+//! [`content_type`], [`freshness`] and [`outcome`] say what it means, [`robots`] does the same for robots.txt, and [`wire`] lets the
 //! host's pacing see when requests leave. Everything ends within the request timeout, whatever the server does.
 //!
 //! Not responsible for: whether and when the URL may be fetched (`host_worker`).
@@ -13,13 +13,16 @@ pub mod body;
 pub mod content_type;
 pub mod redirect;
 pub mod retry_after;
+pub mod http_date;
+pub mod freshness;
 pub mod outcome;
 pub mod robots;
 
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ::http::Method;
+use ::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
+use ::http::{HeaderValue, Method};
 use bytes::Bytes;
 use reqwest::{Request, Response};
 use seine_common::clock::Clock;
@@ -28,6 +31,7 @@ use seine_proto::common::v1::Header;
 use seine_proto::monitor::v1::OutcomeKind;
 
 use self::body::BodyError;
+use self::freshness::Freshness;
 use self::http::OriginClient;
 use self::outcome::Ending;
 use crate::gate::BodyPermit;
@@ -47,8 +51,26 @@ pub struct Page {
     pub status: u16,
     pub headers: Vec<Header>,
     pub body: Bytes,
+    pub freshness: Freshness,
     /// Unix milliseconds at the start of the request.
     pub fetched_at_ms: i64,
+}
+
+/// The marks of the page that is known: one that still has them is not sent again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    pub etag: String,
+    pub last_modified: String,
+}
+
+impl Known {
+    fn add_to(&self, request: &mut Request) {
+        for (name, mark) in [(IF_NONE_MATCH, &self.etag), (IF_MODIFIED_SINCE, &self.last_modified)] {
+            if let (false, Ok(value)) = (mark.is_empty(), HeaderValue::from_str(mark)) {
+                request.headers_mut().insert(name, value);
+            }
+        }
+    }
 }
 
 impl OriginClient {
@@ -74,11 +96,12 @@ impl OriginClient {
     pub async fn fetch(
         &self,
         url: &CanonicalUrl,
+        known: &Known,
         request: u64,
         limits: FetchLimits,
         permit: &mut BodyPermit,
     ) -> Result<Page, Ending> {
-        match tokio::time::timeout(limits.timeout, self.attempt(url, request, limits, permit)).await {
+        match tokio::time::timeout(limits.timeout, self.attempt(url, known, request, limits, permit)).await {
             Ok(ended) => ended,
             Err(_) => Err(Ending::timed_out(limits.timeout)),
         }
@@ -87,12 +110,17 @@ impl OriginClient {
     async fn attempt(
         &self,
         url: &CanonicalUrl,
+        known: &Known,
         request: u64,
         limits: FetchLimits,
         permit: &mut BodyPermit,
     ) -> Result<Page, Ending> {
         let fetched_at_ms = Clock::System.now_ms();
-        let mut response = self.send(Request::new(Method::GET, url.as_url().clone()), request).await?;
+        let mut get = Request::new(Method::GET, url.as_url().clone());
+        known.add_to(&mut get);
+        let mut sent = self.headers.clone();
+        sent.extend(get.headers().clone());
+        let mut response = self.send(get, request).await?;
         let status = response.status();
         if !status.is_success() {
             let ending = Ending::of_answer(url, status.as_u16(), response.headers(), fetched_at_ms);
@@ -112,10 +140,11 @@ impl OriginClient {
             }
         };
         Ok(Page {
-            request_head: head::request(url, &self.headers),
+            request_head: head::request(url, &sent),
             response_head: head::response(status, response.headers()),
             status: status.as_u16(),
             headers: head::readable(response.headers()),
+            freshness: Freshness::of(response.headers(), fetched_at_ms),
             body,
             fetched_at_ms,
         })

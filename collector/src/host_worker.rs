@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::collector_message::Message;
-use seine_proto::monitor::v1::{OutcomeKind, Pin, ReturnLease, Robots, Settle, WantUrls};
+use seine_proto::monitor::v1::{Outcome, OutcomeKind, Pin, ReturnLease, Robots, Settle, WantUrls};
 
 use self::events::{Action, Origin, Start};
 use self::origins::{Origins, State};
@@ -29,6 +29,7 @@ use self::pacing::{Marks, Pacing};
 use self::pages::Pages;
 use self::terms::Terms;
 use self::window::{QueuedUrl, URLS_PER_ANSWER, Window};
+use crate::fetch::Known;
 use crate::fetch::outcome::Ending;
 use crate::metrics;
 use crate::resolve::Found;
@@ -81,7 +82,7 @@ impl HostWorker {
         let mut window = Window::default();
         window.answer(urls, exhausted);
         Self {
-            pacing: Pacing::new(terms.delay, now + terms.rest),
+            pacing: Pacing::new(terms.delay, terms.response_factor, now + terms.rest),
             origins: Origins::new(robots),
             pages: Pages::default(),
             pin: PinState::Unasked,
@@ -116,7 +117,9 @@ impl HostWorker {
             self.drain(now);
         }
         if self.draining.is_none() {
-            self.look_at_the_first(actions);
+            self.look_at_the_first(now, actions);
+        }
+        if self.draining.is_none() && !self.terms.prepare {
             if let Some(place) = self.window.question() {
                 let question =
                     WantUrls { token: self.terms.token, after_place: place.to_bytes(), limit: URLS_PER_ANSWER };
@@ -130,7 +133,10 @@ impl HostWorker {
     }
 
     fn has_done_its_share(&self) -> bool {
-        self.terms.page_allowance.is_some_and(|allowance| self.pages.count_saved() >= allowance)
+        let requests_used = self.terms.request_allowance.is_some_and(|allowed| self.pacing.requests() >= allowed);
+        // What is left of the window may be known pages, which are not counted.
+        let pages_used = self.terms.page_allowance.is_some_and(|allowed| self.pages.count_saved() >= allowed);
+        requests_used || pages_used
     }
 
     fn drain(&mut self, until: Instant) {
@@ -140,7 +146,7 @@ impl HostWorker {
     }
 
     /// Finds out whether the first URL may be fetched; settles those that may not, until one may or must wait.
-    fn look_at_the_first(&mut self, actions: &mut Vec<Action>) {
+    fn look_at_the_first(&mut self, now: Instant, actions: &mut Vec<Action>) {
         while !self.pages.is_full() {
             let Some(first) = self.window.first() else {
                 self.cleared = None;
@@ -153,6 +159,7 @@ impl HostWorker {
             let judgement = self.judge(first);
             self.cleared = None;
             match judgement {
+                Judgement::Fit(_) if self.terms.prepare => return self.drain(now),
                 Judgement::Fit(cleared) => {
                     self.waits_for = None;
                     self.cleared = Some(cleared);
@@ -168,16 +175,37 @@ impl HostWorker {
                     actions.push(Action::FindAddress { origin, url });
                     return;
                 }
+                Judgement::Withdraw(rule) => {
+                    let ending = Ending::new(OutcomeKind::Excluded, rule);
+                    let page = self.take_without_request();
+                    self.withdraw(page, &ending, 0, actions);
+                }
+                // The lease that fetches will settle it, as all others that robots.txt refuses.
+                Judgement::Refused(ending) if self.terms.prepare && ending.kind == OutcomeKind::RefusedByRobots => {
+                    return self.drain(now);
+                }
                 Judgement::Refused(ending) => {
-                    let queued = self.window.take_first().expect("the first was just looked at");
-                    let page = self.pages.take(queued, false);
-                    self.settle_ending(page, &ending, 0, actions);
+                    let may_pass = matches!(ending.kind, OutcomeKind::RobotsUnavailable | OutcomeKind::NameNotFound);
+                    let page = self.take_without_request();
+                    self.settle_refusal(page, &ending, actions);
+                    // It is the host that failed: the others keep their attempts for when it is back.
+                    if may_pass {
+                        return self.drain(now);
+                    }
                 }
             }
         }
     }
 
+    fn take_without_request(&mut self) -> events::PageId {
+        let queued = self.window.take_first().expect("the first was just looked at");
+        self.pages.take(queued, false)
+    }
+
     fn judge(&self, queued: &QueuedUrl) -> Judgement {
+        if let Some(rule) = queued.revisit.as_ref().map(|revisit| &revisit.withdraw).filter(|rule| !rule.is_empty()) {
+            return Judgement::Withdraw(rule.clone());
+        }
         let url = match CanonicalUrl::parse(&queued.url) {
             Ok(url) if url.host().as_str() == &*self.terms.host => url,
             // The Monitor sends neither; a lease is for one host, so nothing else is fetched under it.
@@ -241,8 +269,37 @@ impl HostWorker {
         let queued = self.window.take_first()?;
         debug_assert_eq!(&*queued.url, url.as_str());
         let depth = queued.depth;
+        let known = queued
+            .revisit
+            .as_ref()
+            .map(|revisit| Known { etag: revisit.etag.clone(), last_modified: revisit.last_modified.clone() });
         let page = self.pages.take(queued, true);
-        Some(Start::Page { page, origin, url, depth, request: self.pacing.start(now) })
+        let request = self.pacing.start(now);
+        Some(Start::Page { page, origin, url, depth, known: known.unwrap_or_default(), request })
+    }
+
+    /// Settles a page that is not there, or withdraws it first when that makes it gone for good.
+    fn settle_refusal(&mut self, page: events::PageId, ending: &Ending, actions: &mut Vec<Action>) {
+        if self.is_gone_by(page, ending) {
+            self.withdraw(page, ending, 0, actions);
+        } else {
+            self.settle_ending(page, ending, 0, actions);
+        }
+    }
+
+    /// Whether this ending confirms that a page of the index is gone.
+    fn is_gone_by(&self, page: events::PageId, ending: &Ending) -> bool {
+        let missing =
+            matches!(ending.kind, OutcomeKind::NotFound | OutcomeKind::RefusedByRobots | OutcomeKind::Redirected);
+        let revisit = self.pages.get(page).and_then(|page| page.queued.revisit.as_ref());
+        missing && revisit.is_some_and(|revisit| revisit.gone_if_missing)
+    }
+
+    /// The page leaves the index; it is settled once that is durable.
+    fn withdraw(&mut self, page: events::PageId, ending: &Ending, at_ms: i64, actions: &mut Vec<Action>) {
+        let Some(leaving) = self.pages.get_mut(page) else { return };
+        leaving.withdraws_as = Some(Outcome { withdrawn: true, ..ending.to_outcome(at_ms) });
+        actions.push(Action::Withdraw { page, url: leaving.queued.url.to_string() });
     }
 
     fn settle_ending(&mut self, page: events::PageId, ending: &Ending, at_ms: i64, actions: &mut Vec<Action>) {
@@ -250,7 +307,7 @@ impl HostWorker {
         self.settle(page, ending.to_outcome(at_ms), actions);
     }
 
-    fn settle(&mut self, page: events::PageId, outcome: seine_proto::monitor::v1::Outcome, actions: &mut Vec<Action>) {
+    fn settle(&mut self, page: events::PageId, outcome: Outcome, actions: &mut Vec<Action>) {
         let Some(settling) = self.pages.get(page) else {
             return;
         };
@@ -278,6 +335,8 @@ impl HostWorker {
             token: self.terms.token,
             since_last_request_ms: self.pacing.since_last(now).map(milliseconds),
             crawl_delay_ms: milliseconds(self.origins.crawl_delay()),
+            requests: u32::try_from(self.pacing.requests()).unwrap_or(u32::MAX),
+            rest_ms: self.pacing.earliest().map_or(0, |at| milliseconds(at.saturating_duration_since(now))),
         })));
         actions.push(Action::Finish);
         self.finished = true;
@@ -290,6 +349,8 @@ enum Judgement {
     Waits(Origin),
     New(Origin, CanonicalUrl),
     Refused(Ending),
+    /// It is in the index and excluded now, by this rule.
+    Withdraw(String),
 }
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub struct CollectorConfig {
     pub embedded: bool,
     /// Hosts worked on at once.
     pub max_leases: u32,
+    /// New hosts prepared at once, besides.
+    pub max_preparations: u32,
     /// Requests under way at once, over all hosts.
     pub max_in_flight: usize,
     pub connect_timeout: Duration,
@@ -54,6 +56,7 @@ impl Default for CollectorConfig {
             id: "collector".to_owned(),
             embedded: false,
             max_leases: 256,
+            max_preparations: 64,
             max_in_flight: 128,
             connect_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(30),

@@ -71,7 +71,7 @@ pub async fn attend(
 ) -> LinkEnd {
     let (outgoing, receiver) = mpsc::channel(OUTGOING);
     let hello = Hello { collector_id: config.id.clone(), embedded: config.embedded };
-    let credit = Credit { leases: config.max_leases };
+    let credit = Credit { leases: config.max_leases, preparations: config.max_preparations };
     let waiting = VecDeque::from([Up::Hello(hello), Up::Credit(credit)]);
     let leases = Leases::new(Instant::now());
     let mut link = Link { config, tools, leases, workers: JoinSet::new(), outgoing, waiting, ending: None };
@@ -165,7 +165,7 @@ impl Link<'_> {
     /// A host to work on: gives it a worker.
     fn lease(&mut self, lease: Lease) {
         let (Some(crawl), None) = (&lease.crawl, &self.ending) else {
-            let back = ReturnLease { token: lease.token, since_last_request_ms: None, crawl_delay_ms: 0 };
+            let back = ReturnLease { token: lease.token, ..ReturnLease::default() };
             self.waiting.push_back(Up::ReturnLease(back));
             return;
         };
@@ -181,7 +181,8 @@ impl Link<'_> {
         let (mailbox, events) = mpsc::channel(MAILBOX);
         let lost = CancellationToken::new();
         let duration = Duration::from_millis(lease.duration_ms.into());
-        self.leases.add(lease.token, Held { mailbox: mailbox.clone(), lost: lost.clone(), duration });
+        let held = Held { mailbox: mailbox.clone(), lost: lost.clone(), duration, prepares: lease.prepare };
+        self.leases.add(lease.token, held);
         let driver =
             Driver::new(worker, self.tools.clone(), rules, resolver, crawl_key, mailbox, self.outgoing.clone());
         self.workers.spawn(async move {
@@ -192,9 +193,10 @@ impl Link<'_> {
 
     fn lease_ended(&mut self, token: u64, end: LeaseEnd) -> Result<(), String> {
         tracing::debug!(lease = token, ?end, "lease ended");
-        self.leases.remove(token);
+        let prepared = self.leases.remove(token).is_some_and(|held| held.prepares);
         if self.ending.is_none() {
-            self.waiting.push_back(Up::Credit(Credit { leases: 1 }));
+            let credit = Credit { leases: u32::from(!prepared), preparations: u32::from(prepared) };
+            self.waiting.push_back(Up::Credit(credit));
         }
         Ok(())
     }

@@ -25,3 +25,10 @@ pub fn memory_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).map_or(0, |pages| pages * PAGE)
 }
+
+/// Runnable tasks per core over the last minute, 0 where the system does not tell.
+pub fn load() -> f32 {
+    let loadavg = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let runnable: f32 = loadavg.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    runnable / std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f32)
+}

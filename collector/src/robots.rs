@@ -1,24 +1,16 @@
 //! robots.txt: what a host allows this robot to fetch.
 //!
 //! One file speaks for one origin. [`Verdict`] is what became of reading it: rules, no rules, or nothing may be fetched
-//! now. Reading goes over the network in `fetch::robots`; here is only what the answer means. The rules are parsed by
-//! our own matcher, because no crate at hand got every agreed case right in bounded time.
+//! now. Reading goes over the network in `fetch::robots`; here is only what the answer means.
 //!
 //! Invariant: when in doubt, less is fetched, except where RFC 9309 says otherwise (4xx means there are no rules).
-
-pub mod lines;
-pub mod pattern;
-pub mod rules;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use seine_proto::monitor::v1::{Robots, RobotsVerdict};
 
-pub use rules::Rules;
-
-/// What is read of a robots.txt file; rules behind the cut do not count (RFC 9309, 2.5).
-pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;
+pub use seine_common::robots::{MAX_ROBOTS_BYTES, Rules, agent_token};
 
 /// Redirects followed from `/robots.txt`.
 pub const MAX_ROBOTS_REDIRECTS: u32 = 5;
@@ -64,11 +56,6 @@ impl Verdict {
     }
 }
 
-/// The name under which robots.txt files address a user agent: the part before the `/`.
-pub fn agent_token(user_agent: &str) -> &str {
-    user_agent.split('/').next().unwrap_or_default().trim()
-}
-
 /// Parses off the async threads: a hostile file takes milliseconds.
 pub async fn parse_elsewhere(body: Bytes, agent: Arc<str>) -> Rules {
     let parsing = tokio::task::spawn_blocking(move || Rules::parse(&body, &agent));
@@ -96,11 +83,5 @@ mod verdict_tests {
         for verdict in [Verdict::Rules(Bytes::from_static(b"user-agent: *")), Verdict::AllowAll] {
             assert_eq!(Verdict::from_message(&verdict.to_message("http://a", 1)), Some(verdict));
         }
-    }
-
-    #[test]
-    fn the_token_is_what_stands_before_the_version() {
-        assert_eq!(agent_token("Seine/0.1 (+https://example.org)"), "Seine");
-        assert_eq!(agent_token("Seine"), "Seine");
     }
 }

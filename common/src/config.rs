@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Value;
 
-use crate::address::AddressRules;
-use crate::limits::MAX_BODY_BYTES;
-use crate::scope::ScopeKind;
-
+mod crawl;
 mod keys;
+
+pub use crawl::{CrawlDefaults, HostOverride, RefreshDefaults, RefreshPolicyName, StrategyName, parse_span};
+use crawl::{RawCrawl, RawRefresh};
 
 /// The commented defaults.
 pub const DEFAULT_TOML: &str = include_str!("config/default.toml");
@@ -46,38 +46,19 @@ pub struct Config {
     pub log_level: String,
 }
 
-/// What a crawl uses where its owner says nothing else.
-#[derive(Clone, Debug)]
-pub struct CrawlDefaults {
-    pub scope: ScopeKind,
-    pub strategy: StrategyName,
-    pub depth: Option<u32>,
-    pub max_pages: Option<u64>,
-    pub delay: Duration,
-    pub connections_per_host: Option<u32>,
-    pub hosts_per_ip: u32,
-    pub user_agent: String,
-    pub allow_net: Vec<String>,
-    pub robots: bool,
-    pub max_body_bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StrategyName {
-    DepthFirst,
-    BreadthFirst,
-}
-
 #[derive(Clone, Debug)]
 pub struct FetchConfig {
     pub connect_timeout: Duration,
     pub request_timeout: Duration,
     pub max_in_flight: usize,
+    pub memory_bytes: u64,
+    pub max_load: f32,
 }
 
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
     pub sync: bool,
+    pub min_free_percent: f64,
     pub archive_file_bytes: u64,
 }
 
@@ -96,6 +77,7 @@ pub struct ServerConfig {
 #[derive(Deserialize)]
 struct Raw {
     crawl: RawCrawl,
+    refresh: RawRefresh,
     fetch: RawFetch,
     store: RawStore,
     index: RawIndex,
@@ -104,31 +86,18 @@ struct Raw {
 }
 
 #[derive(Deserialize)]
-struct RawCrawl {
-    scope: String,
-    strategy: String,
-    depth: Option<u32>,
-    max_pages: Option<u64>,
-    delay: f64,
-    connections_per_host: Option<u32>,
-    hosts_per_ip: u32,
-    user_agent: String,
-    contact: Option<String>,
-    allow_net: Vec<String>,
-    robots: bool,
-    max_body_bytes: u64,
-}
-
-#[derive(Deserialize)]
 struct RawFetch {
     connect_timeout: f64,
     request_timeout: f64,
     max_in_flight: usize,
+    memory_bytes: u64,
+    max_load: f32,
 }
 
 #[derive(Deserialize)]
 struct RawStore {
     durability: String,
+    min_free_percent: f64,
     archive_file_bytes: u64,
 }
 
@@ -182,39 +151,26 @@ impl Config {
 
 impl Raw {
     fn validate(self) -> Result<Config, ConfigError> {
-        let RawCrawl { contact, .. } = &self.crawl;
-        let user_agent = match contact {
-            Some(contact) => format!("{} (+{contact})", self.crawl.user_agent),
-            None => self.crawl.user_agent.clone(),
-        };
-        AddressRules::parse(&self.crawl.allow_net).map_err(|error| value("crawl.allow_net", error))?;
-        within("crawl.max_body_bytes", self.crawl.max_body_bytes, 1, MAX_BODY_BYTES as u64)?;
-        if let Some(connections) = self.crawl.connections_per_host {
-            within("crawl.connections_per_host", u64::from(connections), 1, 64)?;
-        }
         within("fetch.max_in_flight", self.fetch.max_in_flight as u64, 1, 10_000)?;
+        if !(0.0..=100.0).contains(&self.store.min_free_percent) {
+            return Err(value(
+                "store.min_free_percent",
+                format!("{} is not from 0 to 100", self.store.min_free_percent),
+            ));
+        }
         within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 20, 1 << 40)?;
         within("index.memory_bytes", self.index.memory_bytes as u64, 15_000_000, 4 << 30)?;
         Ok(Config {
-            crawl: CrawlDefaults {
-                scope: parse_scope(&self.crawl.scope).map_err(|problem| value("crawl.scope", problem))?,
-                strategy: parse_strategy(&self.crawl.strategy).map_err(|problem| value("crawl.strategy", problem))?,
-                depth: self.crawl.depth,
-                max_pages: self.crawl.max_pages,
-                delay: seconds("crawl.delay", self.crawl.delay, 0.0, 300.0)?,
-                connections_per_host: self.crawl.connections_per_host,
-                hosts_per_ip: self.crawl.hosts_per_ip,
-                user_agent,
-                allow_net: self.crawl.allow_net,
-                robots: self.crawl.robots,
-                max_body_bytes: self.crawl.max_body_bytes,
-            },
+            crawl: self.crawl.validate(self.refresh)?,
             fetch: FetchConfig {
                 connect_timeout: seconds("fetch.connect_timeout", self.fetch.connect_timeout, 0.1, 600.0)?,
                 request_timeout: seconds("fetch.request_timeout", self.fetch.request_timeout, 0.1, 600.0)?,
                 max_in_flight: self.fetch.max_in_flight,
+                memory_bytes: self.fetch.memory_bytes,
+                max_load: self.fetch.max_load,
             },
             store: StoreConfig {
+                min_free_percent: self.store.min_free_percent,
                 sync: match self.store.durability.as_str() {
                     "sync" => true,
                     "os" => false,
@@ -237,27 +193,6 @@ impl Raw {
                 other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),
             },
         })
-    }
-}
-
-pub fn parse_scope(text: &str) -> Result<ScopeKind, String> {
-    match text {
-        "host" => Ok(ScopeKind::Host),
-        "domain" => Ok(ScopeKind::Domain),
-        "prefix" => Ok(ScopeKind::Prefix),
-        "any" => Ok(ScopeKind::Any),
-        other => Err(format!("{other:?} is not host, domain, prefix or any")),
-    }
-}
-
-pub fn parse_strategy(text: &str) -> Result<StrategyName, String> {
-    match text {
-        "depth-first" => Ok(StrategyName::DepthFirst),
-        "breadth-first" => Ok(StrategyName::BreadthFirst),
-        "bounded-breadth" => {
-            Err("the strategy \"bounded-breadth\" is not available yet; use depth-first or breadth-first".to_owned())
-        }
-        other => Err(format!("{other:?} is not depth-first, breadth-first or bounded-breadth")),
     }
 }
 
@@ -294,6 +229,7 @@ fn value(key: &'static str, problem: impl std::fmt::Display) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::ScopeKind;
 
     fn file(text: &str) -> Result<Config, ConfigError> {
         Config::from_layers(Some(("seine.toml", text)), [])

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ::url::Url;
+use ::url::{Position, Url};
 
 /// Slots into which hosts are divided, as in Redis Cluster.
 pub const SLOTS: u16 = 16_384;
@@ -13,10 +13,14 @@ pub struct HostKey(String);
 
 impl HostKey {
     pub(crate) fn of(url: &Url) -> Self {
-        let name = url.host_str().unwrap_or_default();
-        match url.port_or_known_default() {
-            None | Some(80 | 443) => Self(name.to_owned()),
-            Some(port) => Self(format!("{name}:{port}")),
+        Self(Self::text_of(url).to_owned())
+    }
+
+    /// The text of the key as it stands in the URL, for those who only look.
+    pub(crate) fn text_of(url: &Url) -> &str {
+        match url.port() {
+            None | Some(80 | 443) => url.host_str().unwrap_or_default(),
+            Some(_) => &url[Position::BeforeHost..Position::AfterPort],
         }
     }
 

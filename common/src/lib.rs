@@ -1,12 +1,15 @@
 //! What at least two tiers need today.
 //!
-//! A URL arrives as text and becomes a [`url::CanonicalUrl`] with its [`host::HostKey`]; a [`scope::ScopeRules`] admits
-//! it; its [`fingerprint`] says whether it was seen; [`address`] says which machines may be contacted for it.
+//! A URL arrives as text and becomes a [`url::CanonicalUrl`] with its [`host::HostKey`]; [`scope::ScopeRules`] and
+//! [`admission::Admission`] take it in; its [`fingerprint`] says whether it was seen; [`address`] says which machines may
+//! be contacted for it, and [`robots`] what it asks of robots.
 //! [`clock`], [`telemetry`], [`transport`], [`shutdown`] and [`data_dir`] carry the services themselves.
 
 pub mod url;
 pub mod host;
 pub mod scope;
+pub mod admission;
+pub mod robots;
 pub mod fingerprint;
 pub mod address;
 pub mod limits;

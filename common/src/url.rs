@@ -2,7 +2,8 @@
 //!
 //! Responsible for: parsing as browsers do, and then removing what does not change the resource: fragment, default
 //! port, dot segments, needless percent-encoding, credentials, an empty query, the dot behind a host name.
-//! Not responsible for: whether a crawl wants the URL (`scope`), nor for stripping query parameters.
+//! Not responsible for: whether a crawl wants the URL (`scope`, `admission`), nor for stripping query parameters
+//! (`admission`).
 //!
 //! Invariant: canonicalising a canonical URL gives the same URL.
 
@@ -58,9 +59,9 @@ impl CanonicalUrl {
             let _ = url.set_username("");
             let _ = url.set_password(None);
         }
-        if let Some(name) = url.host_str().and_then(|name| name.strip_suffix('.')).map(str::to_owned) {
+        if let Some(name) = url.host_str().filter(|name| name.ends_with('.')).map(str::to_owned) {
             // A name that is all dots stays as it is.
-            let _ = url.set_host(Some(&name));
+            let _ = url.set_host(Some(name.trim_end_matches('.')));
         }
         if let Some(path) = normal_percent_encoding(url.path()) {
             url.set_path(&path);
@@ -78,6 +79,13 @@ impl CanonicalUrl {
             return Err(UrlError::TooLong(url.as_str().len()));
         }
         Ok(Self(url))
+    }
+
+    /// The URL after a change to its parts, canonical again. Stays as it was where the result would be refused.
+    pub(crate) fn edited(self, edit: impl FnOnce(&mut Url)) -> Self {
+        let mut url = self.0.clone();
+        edit(&mut url);
+        Self::from_url(url).unwrap_or(self)
     }
 
     pub fn as_str(&self) -> &str {
@@ -124,16 +132,22 @@ fn normal_percent_encoding(text: &str) -> Option<String> {
     }
     let mut out = String::with_capacity(text.len());
     let mut changed = false;
+    // Where in `out` a percent sign stands that begins no escape: `%%341` must not become `%41`.
+    let mut stray: Option<usize> = None;
     let mut at = 0;
     while at < bytes.len() {
         let escape = (bytes[at] == b'%').then(|| bytes.get(at + 1..at + 3).and_then(hex_pair)).flatten();
         let Some(value) = escape else {
+            if bytes[at] == b'%' {
+                stray = Some(out.len());
+            }
             let length = utf8_length(bytes[at]);
             out.push_str(&text[at..at + length]);
             at += length;
             continue;
         };
-        if value.is_ascii_alphanumeric() || matches!(value, b'-' | b'.' | b'_' | b'~') {
+        let behind_stray = stray.is_some_and(|stray| out.len() - stray <= 2);
+        if !behind_stray && (value.is_ascii_alphanumeric() || matches!(value, b'-' | b'.' | b'_' | b'~')) {
             out.push(value as char);
             changed = true;
         } else {
@@ -180,6 +194,14 @@ mod tests {
     }
 
     #[test]
+    fn no_escape_appears_that_was_not_there() {
+        assert_eq!(canonical("http://example.org/%%34%31"), "http://example.org/%%341");
+        assert_eq!(canonical("http://example.org/%2%35"), "http://example.org/%2%35");
+        assert_eq!(canonical("http://example.org/100%?q=%zz%41"), "http://example.org/100%?q=%zzA");
+        assert_eq!(canonical("http://example.org../"), "http://example.org/");
+    }
+
+    #[test]
     fn what_changes_the_resource_is_kept() {
         assert_eq!(canonical("http://example.org:8080/a//b/?b=2&a=1"), "http://example.org:8080/a//b/?b=2&a=1");
         assert_ne!(canonical("http://example.org/a"), canonical("http://example.org/a/"));
@@ -207,6 +229,57 @@ mod tests {
             if let Ok(once) = CanonicalUrl::parse(&text) {
                 let twice = CanonicalUrl::parse(once.as_str()).unwrap();
                 prop_assert_eq!(once, twice);
+            }
+        }
+
+        #[test]
+        fn hostile_text_has_a_fixed_point_too(host in "[a-zA-Z0-9.%@:\\[\\]ä_-]{1,10}", rest in "([%/.\\\\?#;&=\t' ]|[2346][0-9a-fA-F]|%[2346][0-9a-fA-F]|\\PC){0,12}") {
+            if let Ok(once) = CanonicalUrl::parse(&format!("http://{host}/{rest}")) {
+                let twice = CanonicalUrl::parse(once.as_str()).unwrap();
+                prop_assert_eq!(&once, &twice);
+                prop_assert!(once.as_str().is_ascii() && !once.as_str().contains('#') && !once.origin().contains('@'));
+            }
+        }
+
+        #[test]
+        fn a_default_port_changes_nothing(host in "[a-z]{1,8}\\.org", path in "[a-z0-9/]{0,10}") {
+            for (scheme, port) in [("http", 80), ("https", 443)] {
+                let with = canonical(&format!("{scheme}://{host}:{port}/{path}"));
+                prop_assert_eq!(with, canonical(&format!("{scheme}://{host}/{path}")));
+            }
+            prop_assert_eq!(canonical(&format!("http://{host}:443/{path}")), format!("http://{host}:443/{path}"));
+        }
+
+        #[test]
+        fn dot_segments_change_nothing(segments in prop::collection::vec("[a-z0-9]{1,4}", 0..5), at in 0usize..5, detour in "\\./|%2e/|[a-z]{1,3}/\\.\\./|[a-z]/%2E\\./") {
+            let at = at.min(segments.len());
+            let (before, after) = segments.split_at(at);
+            let before: String = before.iter().map(|segment| format!("{segment}/")).collect();
+            let straight = format!("http://example.org/{before}{}", after.join("/"));
+            let winding = format!("http://example.org/{before}{detour}{}", after.join("/"));
+            prop_assert_eq!(canonical(&winding), straight);
+        }
+
+        #[test]
+        fn needless_escapes_change_nothing_and_needed_ones_stay(text in "[a-zA-Z0-9_~-]{1,8}", which in 0usize..8, reserved in "[%/?#&=+ ;]") {
+            let which = which % text.len();
+            let (lower, upper) = (format!("%{:02x}", text.as_bytes()[which]), format!("%{:02X}", text.as_bytes()[which]));
+            for escape in [lower, upper] {
+                let escaped = format!("{}{escape}{}", &text[..which], &text[which + 1..]);
+                prop_assert_eq!(canonical(&format!("http://a/{escaped}?{escaped}")), format!("http://a/{text}?{text}"));
+            }
+            let byte = reserved.as_bytes()[0];
+            let kept = format!("http://a/{text}%{byte:02X}?{text}%{byte:02X}");
+            prop_assert_eq!(canonical(&kept.to_lowercase()), kept.to_lowercase().replace(&format!("%{byte:02x}"), &format!("%{byte:02X}")));
+        }
+
+        #[test]
+        fn joining_its_own_path_to_a_page_gives_the_page(path in "/[a-z0-9/.;=%-]{0,12}(\\?[a-z0-9&=%]{1,8})?") {
+            if let Ok(page) = CanonicalUrl::parse(&format!("https://example.org:8443{path}")) {
+                prop_assume!(!page.path_and_query().starts_with("//"));
+                let joined = CanonicalUrl::join(page.as_url(), page.path_and_query()).unwrap();
+                prop_assert_eq!(&joined, &page);
+                prop_assert_eq!(format!("{}{}", page.origin(), page.path_and_query()), page.as_str());
             }
         }
 

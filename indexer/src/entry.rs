@@ -4,8 +4,8 @@
 //! order they arrive; that a page is gone is a version like any other.
 
 use seine_proto::common::v1::Description;
+use seine_proto::filesaver::v1::LogEntry;
 use seine_proto::filesaver::v1::log_entry::Entry as Logged;
-use seine_proto::filesaver::v1::{LogEntry, Withdrawn};
 
 /// Orders what is known about one URL. Of a description and a withdrawal of the same fetch, the withdrawal counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +41,7 @@ impl Entry {
     pub fn from_log(logged: LogEntry) -> Option<Self> {
         match logged.entry? {
             Logged::Description(description) => Some(Self::from_description(description)),
-            Logged::Withdrawn(Withdrawn { url, at_ms, token }) => {
+            Logged::Withdrawn(seine_proto::common::v1::Withdrawn { url, at_ms, token }) => {
                 Some(Self::Gone { url, version: Version { fetched_at_ms: at_ms, token, gone: true } })
             }
         }

@@ -8,9 +8,10 @@ use std::time::Duration;
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_common::transport;
 use seine_indexer::{Indexer, IndexerConfig, IndexerError, publish};
+use seine_proto::common::v1::Withdrawn;
 use seine_proto::common::v1::{Description, FetchedPage, LeaseRef};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
-use seine_proto::filesaver::v1::{LogEndRequest, SaveRequest, Withdrawn};
+use seine_proto::filesaver::v1::{LogEndRequest, SaveRequest};
 use seine_proto::indexer::v1::indexer_server::Indexer as _;
 use seine_proto::indexer::v1::{FlushRequest, RebuildRequest, StatusRequest, StatusResponse};
 use tokio::task::JoinHandle;
@@ -100,7 +101,12 @@ fn save_request(number: u32, fetched_at_ms: i64) -> SaveRequest {
         generate: true,
         ..Description::default()
     };
-    SaveRequest { page_id: u64::from(number), page: Some(page), description: Some(description) }
+    SaveRequest {
+        page_id: u64::from(number),
+        page: Some(page),
+        description: Some(description),
+        ..SaveRequest::default()
+    }
 }
 
 /// An indexer that runs until stopped.

@@ -1,16 +1,34 @@
 //! Crawls as their owners asked for them: checking what came over the wire, and telling what changed since last time.
 
+use std::collections::HashSet;
+
 use seine_common::address::{AddressRules, FixedAddress};
+use seine_common::admission::{Admission, AdmissionSettings, HostPattern};
+use seine_common::host::HostKey;
 use seine_common::limits::MAX_BODY_BYTES;
 use seine_common::scope::{ScopeKind, ScopeRules};
 use seine_common::url::CanonicalUrl;
-use seine_proto::monitor::v1::{Crawl, Scope, Strategy};
+use seine_proto::monitor::v1::{Crawl, HostSettings, Refresh, RefreshPolicy, Scope, Strategy};
 
 use crate::MonitorError;
+use crate::frontier::forget::FORGOTTEN;
 use crate::frontier::place::Order;
+use crate::frontier::record::CrawlRecord;
+
+mod changes;
+
+pub use changes::changes;
 
 /// The longest delay that anything may ask for between two requests to a host.
 pub const MAX_DELAY_MS: u32 = 300_000;
+/// The longest general pause.
+const MAX_PAUSE_MS: u32 = 24 * 60 * 60 * 1000;
+/// More attempts help nobody.
+const MAX_ATTEMPTS: u32 = 20;
+/// Where the settings of a crawl say nothing.
+const DEFAULT_ATTEMPTS: u32 = 3;
+const DEFAULT_BREADTH_BUDGET: u32 = 1_000;
+const DEFAULT_GONE_AFTER_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// A crawl that was checked: everything in it can be used as it is.
 #[derive(Clone, Debug)]
@@ -19,42 +37,49 @@ pub struct CheckedCrawl {
     pub seeds: Vec<CanonicalUrl>,
     pub scope: ScopeRules,
     pub order: Order,
+    pub admission: Admission,
+    pub refresh: Refresh,
+    pub forgotten_hosts: HashSet<String>,
+    /// Hosts that are treated differently, as the settings list them.
+    hosts: Vec<HostPattern>,
 }
 
 impl CheckedCrawl {
+    pub fn of_record(record: &CrawlRecord) -> Result<Self, MonitorError> {
+        let mut checked = Self::check(record.settings.clone(), &record.joined)?;
+        checked.forgotten_hosts = record.forgotten_hosts.iter().cloned().collect();
+        Ok(checked)
+    }
+
     /// `joined` are the places that seeds redirected to earlier.
     pub fn check(mut settings: Crawl, joined: &[String]) -> Result<Self, MonitorError> {
-        let invalid = |text: String| MonitorError::Invalid(text);
         if settings.name.trim().is_empty() || settings.name.len() > 200 {
             return Err(invalid(format!("{:?} cannot name a crawl; use 1 to 200 characters", settings.name)));
         }
         if settings.seeds.is_empty() {
-            return Err(invalid("a crawl needs at least one URL to start from".to_owned()));
+            return Err(invalid("a crawl needs at least one URL to start from"));
         }
-        let parse = |text: &String| CanonicalUrl::parse(text).map_err(|error| MonitorError::Invalid(error.to_string()));
+        let parse = |text: &String| CanonicalUrl::parse(text).map_err(invalid);
         let seeds = settings.seeds.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         settings.seeds = seeds.iter().map(|seed| seed.as_str().to_owned()).collect();
+        fill_in(&mut settings);
         let order = match settings.strategy() {
             Strategy::DepthFirst => Order::DepthFirst,
             Strategy::BreadthFirst => Order::BreadthFirst,
-            Strategy::BoundedBreadth => {
-                return Err(invalid("strategy bounded-breadth is not available yet".to_owned()));
+            Strategy::BoundedBreadth if settings.keywords.is_empty() => {
+                return Err(invalid("the strategy bounded-breadth needs keywords that make a page valuable"));
             }
-            Strategy::Unspecified => return Err(invalid("the crawl names no strategy".to_owned())),
+            Strategy::BoundedBreadth => Order::BoundedBreadth,
+            Strategy::Unspecified => return Err(invalid("the crawl names no strategy")),
         };
         let kind = match settings.scope() {
             Scope::Host => ScopeKind::Host,
             Scope::Domain => ScopeKind::Domain,
             Scope::Prefix => ScopeKind::Prefix,
             Scope::Any => ScopeKind::Any,
-            Scope::Unspecified => return Err(invalid("the crawl names no scope".to_owned())),
+            Scope::Unspecified => return Err(invalid("the crawl names no scope")),
         };
-        if settings.delay_ms > MAX_DELAY_MS {
-            return Err(invalid(format!("a delay of {} ms is longer than {MAX_DELAY_MS} ms", settings.delay_ms)));
-        }
-        if !(1..=64).contains(&settings.connections_per_host) {
-            return Err(invalid(format!("{} connections per host; use 1 to 64", settings.connections_per_host)));
-        }
+        check_politeness(&settings)?;
         if settings.user_agent.is_empty() || !settings.user_agent.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
             return Err(invalid(format!(
                 "{:?} cannot be sent as a user agent; use printable ASCII",
@@ -67,49 +92,112 @@ impl CheckedCrawl {
                 settings.max_body_bytes
             )));
         }
-        AddressRules::parse(&settings.allow_net).map_err(|error| invalid(error.to_string()))?;
+        if settings.max_attempts > MAX_ATTEMPTS {
+            return Err(invalid(format!("{} attempts; use 1 to {MAX_ATTEMPTS}", settings.max_attempts)));
+        }
+        AddressRules::parse(&settings.allow_net).map_err(invalid)?;
         for fixed in &settings.resolve {
-            fixed.parse::<FixedAddress>().map_err(|error| invalid(error.to_string()))?;
+            fixed.parse::<FixedAddress>().map_err(invalid)?;
         }
         let mut scope = ScopeRules::new(kind, &seeds);
         for place in joined.iter().map(parse) {
             scope.join(&place?);
         }
-        Ok(Self { settings, seeds, scope, order })
+        let admission = Admission::compile(&admission_settings(&settings)).map_err(invalid)?;
+        let hosts = settings.hosts.iter().map(|host| HostPattern::parse(&host.pattern).map_err(invalid));
+        let hosts = hosts.collect::<Result<_, _>>()?;
+        let refresh = settings.refresh.unwrap_or_default();
+        Ok(Self { settings, seeds, scope, order, admission, refresh, hosts, forgotten_hosts: HashSet::new() })
+    }
+
+    /// What differs for this host.
+    pub fn host_settings(&self, host: &HostKey) -> Option<&HostSettings> {
+        let position = self.hosts.iter().position(|pattern| pattern.matches(host))?;
+        self.settings.hosts.get(position)
+    }
+
+    /// The rule that keeps a URL out, in words; `None` when it may come in.
+    pub fn excludes(&self, url: &CanonicalUrl, depth: u32) -> Option<String> {
+        if !self.scope.admits(url) {
+            return Some("scope".to_owned());
+        }
+        if !self.forgotten_hosts.is_empty() && self.forgotten_hosts.contains(url.host().as_str()) {
+            return Some(FORGOTTEN.to_owned());
+        }
+        self.admission.check(url, depth).err().map(|exclusion| exclusion.to_string())
+    }
+
+    /// The rule that lets a URL in, in words.
+    pub fn admitted_by(&self, url: &CanonicalUrl) -> String {
+        match self.admission.explain(url, 0) {
+            Ok(admitted) => format!("in scope; {admitted}"),
+            Err(exclusion) => exclusion.to_string(),
+        }
     }
 }
 
-/// What differs from last time, a sentence each. Seeds are not settings: new ones simply join.
-pub fn changes(before: &Crawl, now: &Crawl) -> Vec<String> {
-    let limit = |value: Option<u64>| value.map_or("unlimited".to_owned(), |value| value.to_string());
-    let list = |values: &[String]| if values.is_empty() { "none".to_owned() } else { values.join(", ") };
-    let pairs = [
-        ("scope", before.scope().as_str_name().to_owned(), now.scope().as_str_name().to_owned()),
-        ("strategy", before.strategy().as_str_name().to_owned(), now.strategy().as_str_name().to_owned()),
-        ("depth", limit(before.max_depth.map(u64::from)), limit(now.max_depth.map(u64::from))),
-        ("max pages", limit(before.max_pages), limit(now.max_pages)),
-        ("delay", format!("{} ms", before.delay_ms), format!("{} ms", now.delay_ms)),
-        ("connections per host", before.connections_per_host.to_string(), now.connections_per_host.to_string()),
-        ("hosts per IP", before.hosts_per_ip.to_string(), now.hosts_per_ip.to_string()),
-        ("user agent", before.user_agent.clone(), now.user_agent.clone()),
-        ("allowed networks", list(&before.allow_net), list(&now.allow_net)),
-        ("fixed addresses", list(&before.resolve), list(&now.resolve)),
-        ("robots.txt ignored", before.ignore_robots.to_string(), now.ignore_robots.to_string()),
-        ("body limit", before.max_body_bytes.to_string(), now.max_body_bytes.to_string()),
+/// What the wire left out.
+fn fill_in(settings: &mut Crawl) {
+    if settings.max_attempts == 0 {
+        settings.max_attempts = DEFAULT_ATTEMPTS;
+    }
+    if settings.breadth_budget == 0 {
+        settings.breadth_budget = DEFAULT_BREADTH_BUDGET;
+    }
+    let refresh =
+        settings.refresh.get_or_insert(Refresh { gone_after_ms: DEFAULT_GONE_AFTER_MS, ..Refresh::default() });
+    if refresh.policy() == RefreshPolicy::Unspecified {
+        refresh.set_policy(RefreshPolicy::Freshest);
+    }
+}
+
+fn check_politeness(settings: &Crawl) -> Result<(), MonitorError> {
+    let delay =
+        |ms: u32| (ms > MAX_DELAY_MS).then(|| invalid(format!("a delay of {ms} ms is longer than {MAX_DELAY_MS} ms")));
+    let connections = |count: u32| {
+        (!(1..=64).contains(&count)).then(|| invalid(format!("{count} connections per host; use 1 to 64")))
+    };
+    let pause =
+        |ms: u32| (ms > MAX_PAUSE_MS).then(|| invalid(format!("a general pause of {ms} ms is longer than a day")));
+    let factor = |factor: f32| {
+        (!(0.0..=100.0).contains(&factor)).then(|| invalid(format!("a response factor of {factor}; use 0 to 100")))
+    };
+    let mut problems = vec![
+        delay(settings.delay_ms),
+        connections(settings.connections_per_host),
+        pause(settings.pause_ms),
+        factor(settings.response_factor),
     ];
-    pairs
-        .into_iter()
-        .filter(|(_, before, now)| before != now)
-        .map(|(what, before, now)| format!("{what} was {}, now {}", plain(&before), plain(&now)))
-        .collect()
+    for host in &settings.hosts {
+        problems.push(host.delay_ms.and_then(delay));
+        problems.push(host.connections.and_then(connections));
+        problems.push(host.pause_ms.and_then(pause));
+        problems.push(host.response_factor.and_then(factor));
+    }
+    problems.into_iter().flatten().next().map_or(Ok(()), Err)
 }
 
-/// `SCOPE_HOST` as people write it: `host`.
-fn plain(value: &str) -> String {
-    match value.strip_prefix("SCOPE_").or_else(|| value.strip_prefix("STRATEGY_")) {
-        Some(name) => name.to_ascii_lowercase().replace('_', "-"),
-        None => value.to_owned(),
+fn admission_settings(settings: &Crawl) -> AdmissionSettings {
+    let rules = settings.admission.clone().unwrap_or_default();
+    AdmissionSettings {
+        allow_hosts: rules.allow_hosts,
+        deny_hosts: rules.deny_hosts,
+        allow_urls: rules.allow_urls,
+        deny_urls: rules.deny_urls,
+        allow_suffixes: rules.allow_suffixes,
+        deny_suffixes: rules.deny_suffixes,
+        max_depth: settings.max_depth,
+        max_depth_dynamic: rules.max_depth_dynamic,
+        max_url_bytes: rules.max_url_bytes,
+        max_path_segments: rules.max_path_segments,
+        max_repeated_segments: rules.max_repeated_segments,
+        max_query_parameters: rules.max_query_parameters,
+        strip_parameters: rules.strip_parameters,
     }
+}
+
+fn invalid(problem: impl std::fmt::Display) -> MonitorError {
+    MonitorError::Invalid(problem.to_string())
 }
 
 #[cfg(test)]

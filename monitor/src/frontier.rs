@@ -15,12 +15,17 @@ pub mod place;
 pub mod record;
 mod key;
 mod sieve;
+mod exclusions;
 mod host_queue;
 mod ready;
 mod settle;
+mod visits;
+pub mod forget;
 mod store;
 #[cfg(test)]
 mod conformance;
+#[cfg(test)]
+mod model_tests;
 #[cfg(test)]
 pub(crate) mod tests_support;
 
@@ -32,7 +37,7 @@ use seine_proto::monitor::v1::{Outcome, Robots};
 
 use crate::MonitorError;
 use place::Place;
-use record::{CrawlProgress, CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord};
+use record::{CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord};
 pub use store::RocksFrontier;
 
 pub type Result<T> = std::result::Result<T, MonitorError>;
@@ -68,10 +73,19 @@ pub struct Stretch {
 /// What a settlement does with the URL.
 #[derive(Clone, Debug)]
 pub enum Settlement {
-    /// It is finished with this outcome.
-    Done(Outcome),
+    /// It is finished, until it is visited again.
+    Done(Box<UrlRecord>),
     /// It is tried again at this time.
     Retry { due_ms: i64, outcome: Outcome },
+}
+
+/// A batch of what was forgotten.
+#[derive(Clone, Debug, Default)]
+pub struct Forgotten {
+    /// Those that had been saved.
+    pub saved: Vec<String>,
+    /// Where to go on; empty at the end.
+    pub next: Vec<u8>,
 }
 
 /// What is known of one URL in one crawl.
@@ -88,8 +102,11 @@ pub trait Frontier: Send {
     fn progress(&self, crawl: CrawlId) -> CrawlProgress;
     /// The next parent sequence number of the crawl.
     fn next_sequence(&mut self, crawl: CrawlId) -> u64;
-    /// Counts links that scope or limits kept out.
-    fn count_excluded(&mut self, crawl: CrawlId, links: u64);
+    /// Counts a link that a rule kept out. Durable only after [`Frontier::save_exclusions`].
+    fn count_excluded(&mut self, crawl: CrawlId, rule: &str, url: &str);
+    /// What kept links out, the most frequent first.
+    fn exclusions(&self, crawl: CrawlId) -> Vec<ExclusionRecord>;
+    fn save_exclusions(&mut self) -> Result<()>;
 
     /// Admits those that the crawl has never seen, and says which, in the order given. One already queued at a greater
     /// depth takes the smaller one, its place stays.
@@ -102,6 +119,29 @@ pub trait Frontier: Send {
     /// Brings due retries of a host back to their places.
     fn promote_retries(&mut self, crawl: CrawlId, host: &HostKey, now_ms: i64) -> Result<()>;
     fn known(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>>;
+    /// What became of a URL at its earlier visits, also while it is queued for another.
+    fn record(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<UrlRecord>>;
+    /// The first saved page of the crawl whose text has this fingerprint.
+    fn first_with_content(&self, crawl: CrawlId, fingerprint: u64) -> Result<Option<String>>;
+    /// What a host has given the crawl so far.
+    fn host_use(&self, crawl: CrawlId, host: &HostKey) -> Result<HostUse>;
+    /// Settles the first waiting URLs of a host, retries included, with one outcome; gives their number.
+    fn settle_rest(&mut self, crawl: CrawlId, host: &HostKey, outcome: &Outcome, limit: usize) -> Result<usize>;
+    /// Moves the first deferred URLs of a host before its ordinary ones; gives their number. Not while it is leased.
+    fn promote_deferred(&mut self, crawl: CrawlId, host: &HostKey, limit: usize) -> Result<usize>;
+
+    /// Settled URLs whose next visit was due before a time, the longest due first.
+    fn due_visits(&self, crawl: CrawlId, before_ms: i64, limit: usize) -> Result<Vec<UrlRecord>>;
+    fn next_due(&self, crawl: CrawlId) -> Result<Option<i64>>;
+    /// Writes the record of a settled URL anew, with its next visit.
+    fn put_record(&mut self, crawl: CrawlId, url: &CanonicalUrl, record: &UrlRecord) -> Result<()>;
+    /// Queues settled URLs again. Those that are not settled, or not planned for a visit, stay as they are.
+    fn revisit(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()>;
+    /// Ends all visits to the URLs of a host, a batch at a time, and names those that had been saved.
+    fn forget(&mut self, crawl: CrawlId, host: &HostKey, from: &[u8], limit: usize) -> Result<Forgotten>;
+    /// Ends all visits to a URL, known or not. True when it had been saved.
+    fn forget_url(&mut self, crawl: CrawlId, url: &CanonicalUrl) -> Result<bool>;
+
     /// Every URL of the crawl that is settled. For tests and exports: reads the whole crawl.
     fn settled_urls(&self, crawl: CrawlId) -> Result<Vec<UrlRecord>>;
 
@@ -119,7 +159,12 @@ pub trait Frontier: Send {
     fn grant(&mut self, lease: &LeaseRecord, host: &HostRecord) -> Result<()>;
     /// Removes the lease and stores the host's record; [`Frontier::requeue_host`] follows.
     fn release(&mut self, token: u64, host: &HostRecord) -> Result<()>;
+    /// Writes a lease again that has changed.
+    fn put_lease(&mut self, lease: &LeaseRecord) -> Result<()>;
     fn leases(&self) -> Result<Vec<LeaseRecord>>;
+    /// The map of slots to collectors, as it was stored.
+    fn slots(&self) -> Result<Option<Vec<u8>>>;
+    fn put_slots(&mut self, slots: &[u8]) -> Result<()>;
     fn next_token(&mut self) -> Result<u64>;
 
     /// A handle with which another thread makes durable what has been written so far.

@@ -8,29 +8,37 @@
 //! [`Monitor::close`], which says goodbye to collectors and syncs.
 
 mod admin;
+mod explain;
+mod waiting;
+mod refresh;
+mod upkeep;
 mod durable;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use seine_common::clock::Clock;
+use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, AddCrawlResponse, CollectorMessage, CrawlStatus, ExplainResponse, Goodbye, Hello, MonitorMessage,
-    SetCrawlStateRequest, collector_message, monitor_message,
+    AddCrawlRequest, AddCrawlResponse, CollectorMessage, CrawlStatus, ExplainResponse, ForgetRequest, ForgetResponse,
+    Goodbye, Hello, MonitorMessage, Outcome, SetCrawlStateRequest, collector_message, monitor_message,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use crate::MonitorError;
 use crate::crawl::CheckedCrawl;
+use crate::disk::{Space, space_at};
 use crate::frontier::record::CrawlRecord;
 use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
 use crate::lease::table::{LeaseTable, SessionId};
+use crate::slots::SlotMap;
 use durable::DurableAnswers;
+pub(crate) use explain::state_name;
 
 /// Commands waiting for the keeper; a full channel slows the senders down.
 const COMMANDS: usize = 1024;
@@ -50,6 +58,11 @@ pub struct MonitorConfig {
     /// How long a robots.txt serves.
     pub robots_fresh: Duration,
     pub durability: Durability,
+    /// Fetching rests when less of the disk than this is free.
+    pub min_free_percent: f64,
+    /// Above these, a collector is short of resources: links of valuable pages are put off.
+    pub collector_memory: u64,
+    pub collector_load: f32,
 }
 
 /// When an acknowledged write is safe.
@@ -70,9 +83,15 @@ impl Default for MonitorConfig {
             quantum: 200,
             robots_fresh: Duration::from_secs(24 * 60 * 60),
             durability: Durability::Sync,
+            min_free_percent: 5.0,
+            collector_memory: 1 << 30,
+            collector_load: 4.0,
         }
     }
 }
+
+/// Tells how much of the disk is free.
+pub(crate) type DiskGauge = Box<dyn Fn() -> Option<Space> + Send>;
 
 pub(crate) enum Command {
     Attach { session: SessionId, hello: Hello, messages: mpsc::Sender<MonitorMessage> },
@@ -83,6 +102,8 @@ pub(crate) enum Command {
     Crawl { name: String, answer: Answer<CrawlStatus> },
     SetState { request: SetCrawlStateRequest, answer: Answer<CrawlStatus> },
     Explain { url: String, answer: Answer<ExplainResponse> },
+    Refresh { name: String, answer: Answer<CrawlStatus> },
+    Forget { request: ForgetRequest, answer: Answer<ForgetResponse> },
     Close,
 }
 
@@ -102,7 +123,9 @@ impl Monitor {
         crate::metrics::describe();
         let frontier = RocksFrontier::open(path)?;
         let (commands, receiver) = mpsc::channel(COMMANDS);
-        let keeper = Keeper::new(Box::new(frontier), config, clock)?;
+        let disk: PathBuf = path.to_owned();
+        let gauge: DiskGauge = Box::new(move || space_at(&disk));
+        let keeper = Keeper::new(Box::new(frontier), config, clock, gauge)?;
         let failure = Arc::new(OnceLock::new());
         let failed = Arc::clone(&failure);
         let runtime = tokio::runtime::Handle::current();
@@ -142,6 +165,10 @@ pub(crate) struct Collector {
     pub id: String,
     pub embedded: bool,
     pub credit: u32,
+    /// Hosts that it can prepare besides.
+    pub preparations: u32,
+    pub memory_bytes: u64,
+    pub load: f32,
     messages: mpsc::Sender<MonitorMessage>,
 }
 
@@ -161,15 +188,22 @@ pub(crate) struct Keeper {
     pub served_last: CrawlId,
     /// Wall-clock time at which a host may become ready; nothing can be granted before.
     pub grant_at_ms: i64,
+    pub slots: SlotMap,
+    /// Hosts whose waiting URLs are being settled, with the outcome that all of them get.
+    pub emptying: Vec<(CrawlId, HostKey, Outcome)>,
+    /// Why fetching rests, when the disk is too full.
+    pub disk_full: Option<String>,
+    disk: DiskGauge,
+    upkeep: upkeep::Clocks,
     answers: DurableAnswers,
 }
 
 impl Keeper {
-    pub fn new(frontier: Box<dyn Frontier>, config: MonitorConfig, clock: Clock) -> Result<Self> {
+    pub fn new(frontier: Box<dyn Frontier>, config: MonitorConfig, clock: Clock, disk: DiskGauge) -> Result<Self> {
         let answers = DurableAnswers::start(frontier.syncer(), config.durability);
         let mut crawls = BTreeMap::new();
         for record in frontier.crawls()? {
-            let checked = CheckedCrawl::check(record.settings.clone(), &record.joined)?;
+            let checked = CheckedCrawl::of_record(&record)?;
             crawls.insert(CrawlId(record.id), ActiveCrawl { record, checked });
         }
         let mut keeper = Self {
@@ -181,8 +215,14 @@ impl Keeper {
             collectors: HashMap::new(),
             served_last: CrawlId(0),
             grant_at_ms: 0,
+            slots: SlotMap::default(),
+            emptying: Vec::new(),
+            disk_full: None,
+            disk,
+            upkeep: upkeep::Clocks::default(),
             answers,
         };
+        keeper.slots = keeper.frontier.slots()?.map(|bytes| SlotMap::decode(&bytes)).unwrap_or_default();
         keeper.take_back_leases_of_the_past()?;
         Ok(keeper)
     }
@@ -212,18 +252,24 @@ impl Keeper {
                 next_tick = now + TICK.as_millis() as i64;
                 self.expire_leases()?;
                 self.relieve_pressure()?;
+                self.look_after_things()?;
             }
+            self.empty_some()?;
             self.grant_ready()?;
         }
         self.finish()
     }
 
     fn until_next_grant(&self) -> Duration {
+        if self.next_to_empty().is_some() {
+            return Duration::ZERO;
+        }
         let wait = self.grant_at_ms.saturating_sub(self.clock.now_ms()).clamp(1, TICK.as_millis() as i64);
         Duration::from_millis(wait as u64)
     }
 
-    fn finish(self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
+        self.frontier.save_exclusions()?;
         for collector in self.collectors.values() {
             let goodbye = Goodbye { reason: "the monitor is shutting down".to_owned() };
             let _ = collector.messages.try_send(wrap(monitor_message::Message::Goodbye(goodbye)));
@@ -237,7 +283,16 @@ impl Keeper {
         match command {
             Command::Attach { session, hello, messages } => {
                 tracing::info!(collector = hello.collector_id, "collector attached");
-                let collector = Collector { id: hello.collector_id, embedded: hello.embedded, credit: 0, messages };
+                self.give_slots(&hello.collector_id)?;
+                let collector = Collector {
+                    id: hello.collector_id,
+                    embedded: hello.embedded,
+                    credit: 0,
+                    preparations: 0,
+                    memory_bytes: 0,
+                    load: 0.0,
+                    messages,
+                };
                 self.collectors.insert(session, collector);
                 Ok(())
             }
@@ -259,6 +314,16 @@ impl Keeper {
                 Ok(())
             }
             Command::Explain { url, answer } => reply(answer, self.explain(&url)),
+            Command::Refresh { name, answer } => {
+                let result = self.refresh_now(&name);
+                self.answers.after_sync(move || drop(answer.send(result)));
+                Ok(())
+            }
+            Command::Forget { request, answer } => {
+                let result = self.forget(&request);
+                self.answers.after_sync(move || drop(answer.send(result)));
+                Ok(())
+            }
             Command::Close => Ok(()),
         }
     }
@@ -270,6 +335,7 @@ impl Keeper {
             M::Credit(credit) => {
                 if let Some(collector) = self.collectors.get_mut(&session) {
                     collector.credit = collector.credit.saturating_add(credit.leases);
+                    collector.preparations = collector.preparations.saturating_add(credit.preparations);
                 }
                 self.grant_soon();
                 Ok(())
@@ -278,10 +344,7 @@ impl Keeper {
                 self.renew(session, &heartbeat);
                 Ok(())
             }
-            M::Pin(pin) => {
-                self.pin(session, &pin);
-                Ok(())
-            }
+            M::Pin(pin) => self.pin(session, &pin),
             M::Robots(found) => self.keep_robots(session, found),
             M::Discover(discover) => self.discover(session, &discover),
             M::Settle(settle) => self.settle(session, settle),

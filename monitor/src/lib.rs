@@ -1,15 +1,20 @@
 //! The Monitor: knows every URL of every crawl, decides which host may be visited when, and hands out work.
 //!
 //! A crawl is added ([`crawl`]); its seeds and every link found later enter the [`frontier`] once; [`politeness`] says
-//! when a host may be asked again; [`lease`] gives a host to one collector at a time and takes back what became of its
-//! pages; [`keeper`] is the one thread that owns all of this; [`rpc`] is how collectors and people reach it; [`nodes`]
-//! remembers who else runs. The Monitor never touches the network beyond its own gRPC server.
+//! when a host may be asked again; [`lease`] gives a host to one collector at a time, the one that [`slots`] prefers if it
+//! can, and takes back what became of its pages; [`visit`] is what a visit changes in what is known of a URL, and
+//! [`refresh`] when the next one is; [`keeper`] is the one thread that owns all of this, and stops it while the [`disk`] is
+//! full; [`rpc`] is how collectors and people reach it; [`nodes`] remembers who else runs. The Monitor never touches the
+//! network beyond its own gRPC server.
 
 pub mod crawl;
 pub mod frontier;
 pub mod politeness;
+pub mod visit;
+pub mod slots;
 pub mod lease;
 pub mod keeper;
+pub mod disk;
 pub mod nodes;
 pub mod rpc;
 mod error;

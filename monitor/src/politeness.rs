@@ -1,17 +1,26 @@
-//! When a host may be asked again. Pure: times come in and go out as Unix milliseconds.
+//! When a host may be asked again. Pure: times come in and go out as Unix milliseconds, chance as a number.
 //!
-//! Responsible for: the delay between requests, what a server asks for (Crawl-delay, Retry-After), and the rest after a
+//! Responsible for: the delay between requests, the general pause after many of them, what a server asks for
+//! (Crawl-delay, 429, 503, Retry-After), skipping a host that keeps failing, retries of one URL, and the rest after a
 //! collector was lost. The longest wins. Not responsible for: robots.txt rules (the collector's) or for keeping time.
 //!
 //! Invariant: a stored time never makes a host wait longer than [`MAX_WAIT_MS`] from now, whatever the clock did.
+
+mod pace;
+mod trouble;
+
+pub use pace::HostPace;
+pub use trouble::{Skip, Trouble, block_until, forgive, skip};
 
 use crate::crawl::MAX_DELAY_MS;
 
 /// The longest that a host is left alone: a server may ask for a day, a wrong clock for no more.
 pub const MAX_WAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// How long a host rests after 429 or 503 without Retry-After; doubles with each further one.
-const FIRST_BLOCK_MS: i64 = 10_000;
+/// How long a URL waits after its first failure; each further one takes [`RETRY_GROWTH`] times as long.
+const FIRST_RETRY_MS: i64 = 2_000;
+const RETRY_GROWTH: i64 = 4;
+const LONGEST_RETRY_MS: i64 = 60 * 60 * 1000;
 
 /// The time between two request starts to a host.
 pub fn effective_delay_ms(crawl_delay_ms: u32, host_asks_ms: u32) -> i64 {
@@ -31,22 +40,15 @@ pub fn after_loss(now_ms: i64, delay_ms: i64) -> i64 {
     now_ms + delay_ms
 }
 
-/// Until when a host that asked for patience is left alone.
-pub fn block_until(now_ms: i64, retry_after_s: u32, earlier_blocks: u32) -> i64 {
-    let asked = i64::from(retry_after_s) * 1000;
-    let wait = if asked > 0 { asked } else { FIRST_BLOCK_MS << earlier_blocks.min(13) };
-    now_ms + wait.min(MAX_WAIT_MS)
-}
-
 /// A stored time as it counts now.
 pub fn clamp(now_ms: i64, stored_ms: i64) -> i64 {
     stored_ms.min(now_ms + MAX_WAIT_MS)
 }
 
 /// How long a URL waits after its `attempt`-th failure (from 1), or `None` when it is given up.
-pub fn retry_after_failure(attempt: u32) -> Option<i64> {
-    const INTERVALS_MS: [i64; 2] = [2_000, 8_000];
-    INTERVALS_MS.get(attempt.saturating_sub(1) as usize).copied()
+pub fn retry_after_failure(attempt: u32, max_attempts: u32) -> Option<i64> {
+    let growth = RETRY_GROWTH.saturating_pow(attempt.saturating_sub(1));
+    (attempt < max_attempts).then(|| FIRST_RETRY_MS.saturating_mul(growth).min(LONGEST_RETRY_MS))
 }
 
 #[cfg(test)]
@@ -72,14 +74,16 @@ mod tests {
         }
 
         #[test]
-        fn a_server_cannot_stop_a_crawl_for_more_than_a_day(retry_after: u32, blocks: u32, now in 0i64..1 << 40) {
-            let until = block_until(now, retry_after, blocks);
-            prop_assert!(until > now && until <= now + MAX_WAIT_MS);
+        fn a_clock_that_jumped_makes_nobody_wait_for_ever(now in 0i64..1 << 40, stored: i64) {
+            prop_assert!(clamp(now, stored) <= now + MAX_WAIT_MS);
         }
 
         #[test]
-        fn a_clock_that_jumped_makes_nobody_wait_for_ever(now in 0i64..1 << 40, stored: i64) {
-            prop_assert!(clamp(now, stored) <= now + MAX_WAIT_MS);
+        fn retries_grow_and_end(max_attempts in 1u32..100) {
+            let waits: Vec<_> = (1..=max_attempts).map(|attempt| retry_after_failure(attempt, max_attempts)).collect();
+            prop_assert!(waits.iter().flatten().is_sorted());
+            prop_assert_eq!(waits.iter().flatten().count() as u32, max_attempts - 1);
+            prop_assert!(waits.iter().flatten().all(|wait| (FIRST_RETRY_MS..=LONGEST_RETRY_MS).contains(wait)));
         }
     }
 

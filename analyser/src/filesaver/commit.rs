@@ -61,7 +61,7 @@ impl Ack {
         }
     }
 
-    fn saved(mut self, archive: ArchivePosition, log_offset: u64) {
+    pub fn saved(mut self, archive: ArchivePosition, log_offset: u64) {
         self.answer(save_response::Result::Saved(SavedRecord { archive: Some(archive), log_offset }));
     }
 

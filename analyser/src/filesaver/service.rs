@@ -7,6 +7,7 @@ use futures::{Stream, StreamExt};
 use seine_proto::filesaver::v1::filesaver_server;
 use seine_proto::filesaver::v1::{
     FollowRequest, FollowResponse, LogEndRequest, LogEndResponse, SaveRequest, SaveResponse, SealRequest, SealResponse,
+    WithdrawRequest, WithdrawResponse,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -15,7 +16,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::commit::{Ack, Command};
 use super::follow::follow;
 use super::prepare::PreparedPage;
-use super::{QUEUED_BYTES, Shared};
+use super::{QUEUED_BYTES, Shared, nowhere};
 use crate::error::Error;
 use crate::owned_stream::OwnedStream;
 
@@ -57,6 +58,14 @@ impl filesaver_server::Filesaver for FilesaverService {
         Ok(Response::new(SealResponse { files }))
     }
 
+    async fn withdraw(&self, request: Request<WithdrawRequest>) -> Result<Response<WithdrawResponse>, Status> {
+        // All are handed over before the first is waited for, so that they share a sync.
+        let pages = request.into_inner().pages.into_iter().map(|page| self.shared.withdraw(page));
+        let ends = futures::future::try_join_all(pages).await?;
+        let end_offset = ends.into_iter().max().unwrap_or_else(|| *self.shared.durable_end.borrow());
+        Ok(Response::new(WithdrawResponse { end_offset }))
+    }
+
     async fn log_end(&self, _: Request<LogEndRequest>) -> Result<Response<LogEndResponse>, Status> {
         let end_offset = *self.shared.durable_end.borrow();
         Ok(Response::new(LogEndResponse { log_id: self.shared.log_id.clone(), end_offset }))
@@ -96,7 +105,13 @@ async fn room_for(shared: &Shared, request: &SaveRequest) -> OwnedSemaphorePermi
     room.expect("the queue's semaphore is never closed")
 }
 
-async fn take_page(shared: Arc<Shared>, request: SaveRequest, queued: OwnedSemaphorePermit, ack: Ack) {
+async fn take_page(shared: Arc<Shared>, mut request: SaveRequest, queued: OwnedSemaphorePermit, ack: Ack) {
+    if let Some(withdrawn) = request.withdrawn.take() {
+        return match shared.withdraw(withdrawn).await {
+            Ok(log_offset) => ack.saved(nowhere(), log_offset),
+            Err(error) => ack.failed(error.to_string()),
+        };
+    }
     match shared.cpu.run(move || PreparedPage::of(request)).await {
         Ok(Ok(page)) => {
             // A closed writer drops the command, and with it the acknowledgement, which tells the client.

@@ -33,7 +33,7 @@ fn analyser(filesaver: Channel) -> AnalyserClient<Channel> {
 }
 
 fn analyse_request(number: u64) -> AnalyseRequest {
-    AnalyseRequest { page_id: number, page: Some(page(number)) }
+    AnalyseRequest { page_id: number, page: Some(page(number)), withdrawn: None }
 }
 
 /// A stream of pages that the test feeds one by one.
@@ -91,7 +91,7 @@ async fn a_page_without_sense_fails_and_the_stream_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let node = Node::open(dir.path());
     let (sender, mut stream) = open(analyser(node.channel())).await;
-    sender.send(AnalyseRequest { page_id: 1, page: None }).await.unwrap();
+    sender.send(AnalyseRequest { page_id: 1, ..AnalyseRequest::default() }).await.unwrap();
     assert!(matches!(next(&mut stream).await, (1, Event::Failed(reason)) if reason.contains("no page")));
     let mut nonsense = analyse_request(2);
     nonsense.page.as_mut().unwrap().url = "nonsense".into();

@@ -1,7 +1,8 @@
 //! Readers of the description log.
 
 use seine_analyser::filesaver::MAX_DESCRIPTION_BYTES;
-use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, Withdrawn, log_entry::Entry};
+use seine_proto::common::v1::Withdrawn;
+use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, log_entry::Entry};
 use tonic::{Code, Streaming};
 
 use crate::support::*;

@@ -125,7 +125,7 @@ pub fn body(number: u64) -> String {
 pub fn request(number: u64) -> SaveRequest {
     let description =
         Description { url: format!("http://example.org/{number}"), text: body(number), ..Description::default() };
-    SaveRequest { page_id: number, page: Some(page(number)), description: Some(description) }
+    SaveRequest { page_id: number, page: Some(page(number)), description: Some(description), ..SaveRequest::default() }
 }
 
 pub fn requests(numbers: std::ops::Range<u64>) -> Vec<SaveRequest> {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use seine_collector::fetch::FetchLimits;
 use seine_collector::fetch::http::{Http, OriginClient};
+use seine_collector::fetch::{FetchLimits, Known};
 use seine_collector::gate::Gate;
 use seine_common::limits::MAX_BODY_BYTES;
 use seine_common::url::CanonicalUrl;
@@ -55,7 +55,7 @@ async fn fetch_while_any_wait(
         let Some(url) = next else { return Ok(pages) };
         request += 1;
         let mut permit = gate.acquire().await;
-        let page = client.fetch(&url, request, LIMITS, &mut permit.body).await;
+        let page = client.fetch(&url, &Known::default(), request, LIMITS, &mut permit.body).await;
         let page = page.map_err(|ending| anyhow!("{url} could not be fetched: {ending:?}"))?;
         pages.push(FetchedPage {
             lease: None,
@@ -68,6 +68,7 @@ async fn fetch_while_any_wait(
             status: page.status.into(),
             headers: page.headers,
             body: page.body,
+            ..FetchedPage::default()
         });
     }
 }

@@ -13,7 +13,7 @@ use seine_common::host::HostKey;
 use seine_common::scope::{ScopeKind, ScopeRules};
 use seine_common::url::CanonicalUrl;
 use seine_monitor::frontier::place::{Order, Place};
-use seine_monitor::frontier::record::QueueEntry;
+use seine_monitor::frontier::record::{QueueEntry, UrlRecord};
 use seine_monitor::frontier::{Candidate, CrawlId, Frontier, RocksFrontier, Settlement};
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
@@ -86,7 +86,8 @@ pub fn run(mut site: Site, directory: &Path) -> anyhow::Result<()> {
         let facts = site.take(&parent.url);
         let sequence = frontier.next_sequence(CRAWL);
         waiting.admit(&mut frontier, &host, &site.candidates(&facts.links, &parent, sequence))?;
-        frontier.settle(CRAWL, &host, place, Settlement::Done(facts.outcome))?;
+        let record = UrlRecord { entry: parent, outcome: facts.outcome, ..UrlRecord::default() };
+        frontier.settle(CRAWL, &host, place, Settlement::Done(Box::new(record)))?;
         if synced.elapsed() >= SYNC_INTERVAL {
             syncer.sync()?;
             synced = Instant::now();

@@ -18,8 +18,13 @@ use tonic::service::Routes;
 /// Made before the stage begins; descriptions are needed again after it.
 pub fn requests(pages: Vec<FetchedPage>, descriptions: &[Description]) -> Vec<SaveRequest> {
     let both = pages.into_iter().zip(descriptions.iter().cloned()).zip(0..);
-    both.map(|((page, description), page_id)| SaveRequest { page_id, page: Some(page), description: Some(description) })
-        .collect()
+    both.map(|((page, description), page_id)| SaveRequest {
+        page_id,
+        page: Some(page),
+        description: Some(description),
+        ..SaveRequest::default()
+    })
+    .collect()
 }
 
 pub fn run(runtime: &Runtime, requests: Vec<SaveRequest>, directory: &Path) -> anyhow::Result<()> {

@@ -32,7 +32,7 @@ impl Analyser for Scripted {
         let (answers, receiver) = mpsc::channel(16);
         let mut pages = request.into_inner();
         tokio::spawn(async move {
-            while let Ok(Some(AnalyseRequest { page_id, page })) = pages.message().await {
+            while let Ok(Some(AnalyseRequest { page_id, page, .. })) = pages.message().await {
                 let url = page.unwrap_or_default().url;
                 let parsed = Answer::Parsed(ParsedPage { links: vec![url.clone()], ..ParsedPage::default() });
                 let end = match url.as_str() {
@@ -76,7 +76,8 @@ impl Bench {
     async fn submit(&self, id: PageId, url: &str) {
         let page = FetchedPage { url: url.into(), body: Bytes::from_static(b"body"), ..FetchedPage::default() };
         let body = self.gate.acquire().await.body;
-        assert!(self.delivery.submit(Parcel { page, id, answers: self.answers.clone(), body }).await);
+        let content = Content::Page(Box::new(page));
+        assert!(self.delivery.submit(Parcel { content, id, answers: self.answers.clone(), body }).await);
     }
 
     async fn next(&mut self) -> String {

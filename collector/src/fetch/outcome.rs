@@ -10,6 +10,7 @@ use http::header::RETRY_AFTER;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
+use super::freshness::Freshness;
 use super::{redirect, retry_after};
 
 /// A request that brought no page, or was never made.
@@ -21,13 +22,16 @@ pub struct Ending {
     /// For a person; where to, for a redirect.
     pub detail: String,
     pub retry_after: Option<Duration>,
+    /// With [`OutcomeKind::NotModified`] only.
+    pub freshness: Freshness,
     /// With [`OutcomeKind::Redirected`] only.
     pub redirect_to: Option<CanonicalUrl>,
 }
 
 impl Ending {
     pub fn new(kind: OutcomeKind, detail: impl Into<String>) -> Self {
-        Self { kind, status: 0, detail: detail.into(), retry_after: None, redirect_to: None }
+        let freshness = Freshness::default();
+        Self { kind, status: 0, detail: detail.into(), retry_after: None, freshness, redirect_to: None }
     }
 
     pub fn with_status(self, status: u16) -> Self {
@@ -44,6 +48,7 @@ impl Ending {
             };
         }
         let (kind, detail) = match status {
+            304 => (OutcomeKind::NotModified, ""),
             404 | 410 => (OutcomeKind::NotFound, ""),
             429 | 503 => (OutcomeKind::SlowDown, ""),
             300..=399 => (OutcomeKind::ClientError, "a redirect without a place to go to"),
@@ -54,7 +59,11 @@ impl Ending {
             OutcomeKind::SlowDown => headers.get(RETRY_AFTER).and_then(|value| retry_after::parse(value, now_ms)),
             _ => None,
         };
-        Self { retry_after, ..Self::new(kind, detail).with_status(status) }
+        let freshness = match kind {
+            OutcomeKind::NotModified => Freshness::of(headers, now_ms),
+            _ => Freshness::default(),
+        };
+        Self { retry_after, freshness, ..Self::new(kind, detail).with_status(status) }
     }
 
     /// What went wrong below HTTP.
@@ -73,6 +82,9 @@ impl Ending {
             status: self.status.into(),
             fetched_at_ms,
             detail: self.detail.clone(),
+            etag: self.freshness.etag.clone(),
+            last_modified: self.freshness.last_modified.clone(),
+            expires_ms: self.freshness.expires_ms,
             retry_after_s: self.retry_after.map_or(0, |after| u32::try_from(after.as_secs()).unwrap_or(u32::MAX)),
             ..Outcome::default()
         }
@@ -98,6 +110,10 @@ pub fn label(kind: OutcomeKind) -> &'static str {
         OutcomeKind::TooLarge => "too_large",
         OutcomeKind::UnwantedType => "unwanted_type",
         OutcomeKind::TooManyRedirects => "too_many_redirects",
+        OutcomeKind::NotModified => "not_modified",
+        OutcomeKind::Excluded => "excluded",
+        OutcomeKind::HostFailed => "host_failed",
+        OutcomeKind::Gone => "gone",
     }
 }
 
@@ -141,7 +157,8 @@ mod tests {
             (599, ServerError),
             (600, ServerError),
             (100, ServerError),
-            (304, ClientError),
+            (304, NotModified),
+            (305, ClientError),
         ];
         for (status, kind) in cases {
             let ending = ending(status, &[("location", "/c"), ("retry-after", "7")]);

@@ -82,7 +82,7 @@ fn client(address: SocketAddr) -> OriginClient {
 async fn fetch_from(address: SocketAddr, limits: FetchLimits) -> Result<Page, Ending> {
     let url = CanonicalUrl::parse(&format!("http://www.example.org:{}/a?b=c", address.port())).unwrap();
     let mut permit = Gate::new(1).acquire().await;
-    client(address).fetch(&url, 1, limits, &mut permit.body).await
+    client(address).fetch(&url, &Known::default(), 1, limits, &mut permit.body).await
 }
 
 async fn fetch(answer: impl Into<Vec<u8>>, then: Then, limits: FetchLimits) -> Result<Page, Ending> {
@@ -201,10 +201,10 @@ async fn one_connection_serves_many_requests_also_after_errors() {
     let client = http.client(server.address.ip(), "Seine", 1, wire.clone()).unwrap();
     let url = CanonicalUrl::parse(&format!("http://{}/", server.address)).unwrap();
     let mut permit = Gate::new(1).acquire().await;
-    client.fetch(&url, 1, LIMITS, &mut permit.body).await.unwrap_err();
+    client.fetch(&url, &Known::default(), 1, LIMITS, &mut permit.body).await.unwrap_err();
     let first_connection = wire.marks().connected_at.expect("a connection was opened");
     for request in 2..5 {
-        client.fetch(&url, request, LIMITS, &mut permit.body).await.unwrap_err();
+        client.fetch(&url, &Known::default(), request, LIMITS, &mut permit.body).await.unwrap_err();
     }
     let marks = wire.marks();
     assert_eq!((marks.connected_at, marks.connecting), (Some(first_connection), 0));
@@ -223,7 +223,7 @@ async fn a_connection_that_fails_is_seen_as_no_longer_being_opened() {
     let http = Http::new(Duration::from_secs(2)).unwrap();
     let client = http.client(Ipv4Addr::LOCALHOST.into(), "Seine", 1, wire.clone()).unwrap();
     let mut permit = Gate::new(1).acquire().await;
-    client.fetch(&url, 1, LIMITS, &mut permit.body).await.unwrap_err();
+    client.fetch(&url, &Known::default(), 1, LIMITS, &mut permit.body).await.unwrap_err();
     tokio::time::timeout(Duration::from_secs(5), wire.connected()).await.expect("the end of the attempt is told");
     assert_eq!((wire.marks().connecting, wire.marks().connected_at.is_some()), (0, true));
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use seine_common::address::AddressRules;
 use seine_common::clock::Clock;
 use seine_common::url::CanonicalUrl;
-use seine_proto::common::v1::{FetchedPage, LeaseRef};
+use seine_proto::common::v1::{FetchedPage, LeaseRef, Withdrawn};
 use seine_proto::monitor::v1::CollectorMessage;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -20,11 +20,11 @@ use tokio::task::JoinSet;
 use super::HostWorker;
 use super::events::{Action, Event, Origin, PageId, Start};
 use crate::CollectorError;
-use crate::deliver::{Delivery, Parcel};
-use crate::fetch::FetchLimits;
+use crate::deliver::{Content, Delivery, Parcel};
 use crate::fetch::http::{Http, OriginClient};
 use crate::fetch::robots::{RobotsAnswer, read_robots};
 use crate::fetch::wire::Wire;
+use crate::fetch::{FetchLimits, Known};
 use crate::gate::{Gate, StartPermit};
 use crate::link_memory::{CrawlKey, LinkMemory};
 use crate::resolve::{Found, Resolver};
@@ -179,6 +179,7 @@ impl Driver {
                     Some(Event::RobotsParsed { origin, rules })
                 });
             }
+            Action::Withdraw { page, url } => self.withdraw(page, url),
             Action::Remember { link_hashes, depth } => self.tools.memory.remember(&link_hashes, depth),
             Action::Finish => return Some(LeaseEnd::Returned),
             Action::Abandon => return Some(LeaseEnd::Lost),
@@ -202,9 +203,9 @@ impl Driver {
     fn start(&mut self, now: Instant, permit: StartPermit) {
         match self.worker.start(now) {
             Some(Start::Robots { origin, url, request }) => self.start_robots(origin, url, request, permit),
-            Some(Start::Page { page, origin, url, depth, request }) => {
+            Some(Start::Page { page, origin, url, depth, known, request }) => {
                 let client = self.clients.get(&origin).expect("an open origin has a client").clone();
-                self.start_page(client, page, url, depth, request, permit);
+                self.start_page(client, page, url, depth, known, request, permit);
             }
             None => {}
         }
@@ -242,23 +243,37 @@ impl Driver {
         });
     }
 
+    /// Tells the analyser, which tells the filesaver, that the page leaves the index.
+    fn withdraw(&mut self, page: PageId, url: String) {
+        let withdrawn = Withdrawn { url, at_ms: Clock::System.now_ms(), token: self.worker.terms().token };
+        let (delivery, answers, gate) = (self.tools.delivery.clone(), self.mailbox.clone(), self.tools.gate.clone());
+        self.tasks.spawn(async move {
+            let StartPermit { body, .. } = gate.acquire().await;
+            delivery.submit(Parcel { content: Content::Withdrawn(withdrawn), id: page, answers, body }).await;
+            None
+        });
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all of them are one request")]
     fn start_page(
         &mut self,
         client: OriginClient,
         page: PageId,
         url: CanonicalUrl,
         depth: u32,
+        known: Known,
         request: u64,
         permit: StartPermit,
     ) {
         let terms = self.worker.terms();
         let limits = FetchLimits { max_body_bytes: terms.max_body_bytes, timeout: self.tools.request_timeout };
         let lease = Some(LeaseRef { token: terms.token, crawl: terms.crawl.to_string() });
+        let (keywords, robots_name) = (terms.keywords.clone(), terms.agent_token.to_string());
         let (delivery, mailbox) = (self.tools.delivery.clone(), self.mailbox.clone());
         self.tasks.spawn(async move {
             let StartPermit { request: under_way, mut body } = permit;
             let started_at_ms = Clock::System.now_ms();
-            let fetched = client.fetch(&url, request, limits, &mut body).await;
+            let fetched = client.fetch(&url, &known, request, limits, &mut body).await;
             drop(under_way);
             let fetched = match fetched {
                 Ok(fetched) => fetched,
@@ -266,7 +281,8 @@ impl Driver {
             };
             let (status, bytes, at_ms) = (fetched.status, fetched.body.len() as u64, fetched.fetched_at_ms);
             // Through the mailbox, so that it stands before the analyser's answers.
-            mailbox.send(Event::Fetched { page, status, bytes, at_ms }).await.ok()?;
+            let freshness = fetched.freshness;
+            mailbox.send(Event::Fetched { page, status, bytes, at_ms, freshness }).await.ok()?;
             let fetched = FetchedPage {
                 lease,
                 url: url.as_str().to_owned(),
@@ -278,8 +294,11 @@ impl Driver {
                 status: status.into(),
                 headers: fetched.headers,
                 body: fetched.body,
+                keywords: keywords.to_vec(),
+                robots_name,
             };
-            delivery.submit(Parcel { page: fetched, id: page, answers: mailbox, body }).await;
+            let content = Content::Page(Box::new(fetched));
+            delivery.submit(Parcel { content, id: page, answers: mailbox, body }).await;
             None
         });
     }

@@ -9,6 +9,8 @@ use seine_proto::common::v1::ArchivePosition;
 use seine_proto::monitor::v1::collector_message::Message;
 
 use super::window::QueuedUrl;
+use crate::fetch::Known;
+use crate::fetch::freshness::Freshness;
 use crate::fetch::outcome::Ending;
 use crate::fetch::robots::RobotsAnswer;
 use crate::resolve::Found;
@@ -64,6 +66,7 @@ pub enum Event {
         status: u16,
         bytes: u64,
         at_ms: i64,
+        freshness: Freshness,
     },
     Ended {
         page: PageId,
@@ -95,6 +98,8 @@ pub struct Parsed {
     pub generate: bool,
     pub fingerprint: u64,
     pub title: String,
+    pub value: f32,
+    pub usability: f32,
 }
 
 /// Something to do at once.
@@ -108,6 +113,11 @@ pub enum Action {
     ParseRobots {
         origin: Origin,
         body: Bytes,
+    },
+    /// The page leaves the index: answered like a page that is saved.
+    Withdraw {
+        page: PageId,
+        url: String,
     },
     /// The Monitor knows these links now, at this depth.
     Remember {
@@ -124,5 +134,5 @@ pub enum Action {
 #[derive(Debug, PartialEq)]
 pub enum Start {
     Robots { origin: Origin, url: CanonicalUrl, request: u64 },
-    Page { page: PageId, origin: Origin, url: CanonicalUrl, depth: u32, request: u64 },
+    Page { page: PageId, origin: Origin, url: CanonicalUrl, depth: u32, known: Known, request: u64 },
 }

@@ -10,6 +10,7 @@ use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use super::events::{PageId, Parsed};
 use super::window::QueuedUrl;
+use crate::fetch::freshness::Freshness;
 
 /// Pages of one lease between request and acknowledged settlement.
 pub const MAX_UNSETTLED: usize = 256;
@@ -19,12 +20,15 @@ pub struct Page {
     pub queued: QueuedUrl,
     /// Its connection is not free for another URL yet.
     pub holds_slot: bool,
-    /// It counts against the pages that may be saved.
+    /// It counts against the new pages that may be saved.
     pub may_be_saved: bool,
     pub status: u16,
     pub bytes: u64,
     pub at_ms: i64,
+    pub freshness: Freshness,
     pub parsed: Option<Parsed>,
+    /// The outcome to settle with once the page has left the index.
+    pub withdraws_as: Option<Outcome>,
 }
 
 impl Page {
@@ -39,6 +43,10 @@ impl Page {
             fingerprint: parsed.fingerprint,
             generate: parsed.generate,
             title: std::mem::take(&mut parsed.title),
+            usability: parsed.usability,
+            etag: std::mem::take(&mut self.freshness.etag),
+            last_modified: std::mem::take(&mut self.freshness.last_modified),
+            expires_ms: self.freshness.expires_ms,
             ..Outcome::default()
         }
     }
@@ -57,9 +65,20 @@ impl Pages {
     /// A URL is taken: to be fetched, or only to be settled.
     pub fn take(&mut self, queued: QueuedUrl, fetch: bool) -> PageId {
         self.last += 1;
+        let may_be_saved = fetch && !queued.is_saved_already();
         self.slots_held += u32::from(fetch);
-        self.may_be_saved += u64::from(fetch);
-        let page = Page { queued, holds_slot: fetch, may_be_saved: fetch, status: 0, bytes: 0, at_ms: 0, parsed: None };
+        self.may_be_saved += u64::from(may_be_saved);
+        let page = Page {
+            queued,
+            holds_slot: fetch,
+            may_be_saved,
+            status: 0,
+            bytes: 0,
+            at_ms: 0,
+            freshness: Freshness::default(),
+            parsed: None,
+            withdraws_as: None,
+        };
         self.unsettled.insert(self.last, page);
         self.last
     }
@@ -91,8 +110,9 @@ impl Pages {
     }
 
     pub fn saved(&mut self, page: PageId) {
+        let is_new = self.unsettled.get(&page).is_some_and(|page| page.may_be_saved);
         self.release_allowance(page);
-        self.saved += 1;
+        self.saved += u64::from(is_new);
     }
 
     pub fn remove(&mut self, page: PageId) -> Option<Page> {
@@ -105,7 +125,7 @@ impl Pages {
         self.slots_held
     }
 
-    /// Pages saved under the lease.
+    /// New pages saved under the lease.
     pub fn count_saved(&self) -> u64 {
         self.saved
     }

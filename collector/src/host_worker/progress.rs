@@ -12,6 +12,13 @@ use crate::fetch::redirect::MAX_REDIRECTS;
 use crate::fetch::robots::RobotsAnswer;
 use crate::robots::Verdict;
 
+/// What the analyser thinks of a page.
+#[derive(Clone, Copy, Default)]
+struct Judged {
+    value: f32,
+    usability: f32,
+}
+
 impl HostWorker {
     /// Takes note of an event. [`HostWorker::advance`] follows.
     pub fn handle(&mut self, event: Event, now: Instant, actions: &mut Vec<Action>) {
@@ -37,15 +44,19 @@ impl HostWorker {
                 self.pacing.at_least(rules.crawl_delay().unwrap_or_default());
                 self.origins.parsed(&origin, rules);
             }
-            Event::Fetched { page, status, bytes, at_ms } => {
+            Event::Fetched { page, status, bytes, at_ms, freshness } => {
                 if let Some(page) = self.pages.get_mut(page) {
-                    (page.status, page.bytes, page.at_ms) = (status, bytes, at_ms);
+                    (page.status, page.bytes, page.at_ms, page.freshness) = (status, bytes, at_ms, freshness);
                 }
             }
             Event::Ended { page, ending, at_ms } => self.ended(page, &ending, at_ms, now, actions),
             Event::Parsed { page, parsed } => self.parsed(page, parsed, actions),
             Event::Saved { page, archive } => {
                 if let Some(saved) = self.pages.get_mut(page) {
+                    if let Some(outcome) = saved.withdraws_as.take() {
+                        self.pages.release_allowance(page);
+                        return self.settle(page, outcome, actions);
+                    }
                     let outcome = saved.saved_outcome(archive);
                     self.pages.saved(page);
                     self.settle(page, outcome, actions);
@@ -84,6 +95,7 @@ impl HostWorker {
         let Some(hops) = self.pages.get(page).map(|page| page.queued.redirect_hops) else {
             return;
         };
+        let is_gone = self.is_gone_by(page, ending);
         if ending.kind == OutcomeKind::SlowDown {
             self.drain(now);
         }
@@ -95,13 +107,21 @@ impl HostWorker {
                 self.settle_ending(page, &ending, at_ms, actions);
             }
             Some(target) => {
-                self.discover(page, vec![target.as_str().to_owned()], true, actions);
-                self.settle_ending(page, ending, at_ms, actions);
+                self.discover(page, vec![target.as_str().to_owned()], true, Judged::default(), actions);
+                self.end(page, ending, at_ms, is_gone, actions);
             }
             None => {
                 self.pages.release_slot(page);
-                self.settle_ending(page, ending, at_ms, actions);
+                self.end(page, ending, at_ms, is_gone, actions);
             }
+        }
+    }
+
+    fn end(&mut self, page: PageId, ending: &Ending, at_ms: i64, is_gone: bool, actions: &mut Vec<Action>) {
+        if is_gone {
+            self.withdraw(page, ending, at_ms, actions);
+        } else {
+            self.settle_ending(page, ending, at_ms, actions);
         }
     }
 
@@ -110,16 +130,24 @@ impl HostWorker {
         let Some(fetched) = self.pages.get_mut(page) else {
             return;
         };
+        let judged = Judged { value: parsed.value, usability: parsed.usability };
         fetched.parsed = Some(parsed);
         if links.is_empty() {
             self.pages.release_slot(page);
         } else {
-            self.discover(page, links, false, actions);
+            self.discover(page, links, false, judged, actions);
         }
     }
 
     /// Sends links up. The connection stays taken until the answer is there: it may hold the URL that goes next.
-    fn discover(&mut self, page: PageId, links: Vec<String>, redirect: bool, actions: &mut Vec<Action>) {
+    fn discover(
+        &mut self,
+        page: PageId,
+        links: Vec<String>,
+        redirect: bool,
+        judged: Judged,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(from) = self.pages.get(page) else {
             return;
         };
@@ -130,6 +158,8 @@ impl HostWorker {
             from_place: from.queued.place.to_bytes(),
             links,
             redirect,
+            value: judged.value,
+            usability: judged.usability,
         })));
     }
 

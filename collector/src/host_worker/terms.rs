@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::address::{AddressRules, FixedAddress};
-use seine_proto::monitor::v1::{Crawl, Lease};
+use seine_proto::monitor::v1::{Crawl, Lease, Pace};
 
 use crate::robots::agent_token;
 
@@ -20,8 +20,14 @@ pub struct Terms {
     pub usable: Duration,
     pub rest: Duration,
     pub delay: Duration,
+    /// The next request waits at least so many times as long as the last answer took.
+    pub response_factor: f32,
     /// Requests under way at once.
     pub connections: u32,
+    /// Requests that may be started, robots.txt included; `None` without limit.
+    pub request_allowance: Option<u64>,
+    /// Only address and robots.txt are to be found out.
+    pub prepare: bool,
     /// Pages that may be saved; `None` without limit.
     pub page_allowance: Option<u64>,
     pub ignore_robots: bool,
@@ -29,23 +35,36 @@ pub struct Terms {
     /// The name under which robots.txt files address us.
     pub agent_token: Arc<str>,
     pub max_body_bytes: u64,
+    /// What makes a page valuable.
+    pub keywords: Arc<[String]>,
 }
 
 impl Terms {
     pub fn of(lease: &Lease, crawl: &Crawl) -> Self {
+        let general = || Pace {
+            delay_ms: crawl.delay_ms,
+            connections: crawl.connections_per_host,
+            response_factor: crawl.response_factor,
+            request_allowance: 0,
+        };
+        let pace = lease.pace.unwrap_or_else(general);
         Self {
             token: lease.token,
             host: lease.host.as_str().into(),
             crawl: crawl.name.as_str().into(),
             usable: Duration::from_millis(lease.duration_ms.into()).mul_f32(USABLE_SHARE),
             rest: Duration::from_millis(lease.rest_ms.into()),
-            delay: Duration::from_millis(crawl.delay_ms.into()),
-            connections: crawl.connections_per_host.max(1),
+            delay: Duration::from_millis(pace.delay_ms.into()),
+            response_factor: pace.response_factor.clamp(0.0, 100.0),
+            connections: pace.connections.max(1),
+            request_allowance: (pace.request_allowance > 0).then_some(pace.request_allowance.into()),
+            prepare: lease.prepare,
             page_allowance: (lease.page_allowance > 0).then_some(lease.page_allowance),
             ignore_robots: crawl.ignore_robots,
             user_agent: crawl.user_agent.as_str().into(),
             agent_token: agent_token(&crawl.user_agent).into(),
             max_body_bytes: crawl.max_body_bytes.clamp(1, seine_common::limits::MAX_BODY_BYTES as u64),
+            keywords: crawl.keywords.clone().into(),
         }
     }
 }

@@ -11,6 +11,7 @@ use seine_proto::monitor::v1::{Discover, Outcome, RobotsVerdict};
 
 use super::events::{Event, PageId, Parsed};
 use super::*;
+use crate::fetch::freshness::Freshness;
 use crate::fetch::robots::RobotsAnswer;
 use crate::robots::{Rules, Verdict};
 
@@ -22,7 +23,7 @@ fn ms(milliseconds: u64) -> Duration {
 
 fn queued(number: u8) -> QueuedUrl {
     let place = Place::from(Bytes::copy_from_slice(&[number]));
-    QueuedUrl { place, url: format!("{HOST}/{number}").into(), depth: 1, redirect_hops: 0 }
+    QueuedUrl { place, url: format!("{HOST}/{number}").into(), depth: 1, redirect_hops: 0, revisit: None }
 }
 
 fn terms() -> Terms {
@@ -33,12 +34,16 @@ fn terms() -> Terms {
         usable: ms(8_000),
         rest: Duration::ZERO,
         delay: Duration::ZERO,
+        response_factor: 0.0,
         connections: 1,
+        request_allowance: None,
+        prepare: false,
         page_allowance: None,
         ignore_robots: true,
         user_agent: "Seine/0.1".into(),
         agent_token: "Seine".into(),
         max_body_bytes: 1_000,
+        keywords: Arc::new([]),
     }
 }
 
@@ -125,12 +130,19 @@ impl Bench {
     }
 
     fn fetched(&mut self, page: PageId) {
-        self.tell(Event::Fetched { page, status: 200, bytes: 5, at_ms: 9 });
+        self.tell(Event::Fetched { page, status: 200, bytes: 5, at_ms: 9, freshness: Freshness::default() });
     }
 
     fn parsed(&mut self, page: PageId, links: &[&str]) {
         let links = links.iter().map(|&link| link.to_owned()).collect();
-        let parsed = Parsed { links, link_hashes: vec![1, 2], generate: true, fingerprint: 3, title: "t".into() };
+        let parsed = Parsed {
+            links,
+            link_hashes: vec![1, 2],
+            generate: true,
+            fingerprint: 3,
+            title: "t".into(),
+            ..Parsed::default()
+        };
         self.tell(Event::Parsed { page, parsed });
     }
 

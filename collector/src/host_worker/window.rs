@@ -21,12 +21,21 @@ pub const LOW_WATER: usize = 64;
 pub const URLS_PER_ANSWER: u32 = 512;
 
 /// A URL of the leased host that waits for its request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct QueuedUrl {
     pub place: Place,
     pub url: Box<str>,
     pub depth: u32,
     pub redirect_hops: u32,
+    /// Set for a page that was visited before.
+    pub revisit: Option<Box<contract::Revisit>>,
+}
+
+impl QueuedUrl {
+    /// Saving it adds no page to the crawl.
+    pub fn is_saved_already(&self) -> bool {
+        self.revisit.as_ref().is_some_and(|revisit| revisit.saved)
+    }
 }
 
 impl From<contract::QueuedUrl> for QueuedUrl {
@@ -36,6 +45,7 @@ impl From<contract::QueuedUrl> for QueuedUrl {
             url: queued.url.into(),
             depth: queued.depth,
             redirect_hops: queued.redirect_hops,
+            revisit: queued.revisit.map(Box::new),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 
 fn queued(place: u16) -> QueuedUrl {
     let place = Place::from(Bytes::copy_from_slice(&place.to_be_bytes()));
-    QueuedUrl { url: format!("http://a/{place:?}").into(), place, depth: 0, redirect_hops: 0 }
+    QueuedUrl { url: format!("http://a/{place:?}").into(), place, depth: 0, redirect_hops: 0, revisit: None }
 }
 
 fn places(urls: &[u16]) -> Vec<QueuedUrl> {

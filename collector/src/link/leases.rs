@@ -27,6 +27,8 @@ pub struct Held {
     /// Ends the worker and all its requests at once.
     pub lost: CancellationToken,
     pub duration: Duration,
+    /// Only address and robots.txt are found out.
+    pub prepares: bool,
 }
 
 #[derive(Debug)]
@@ -94,7 +96,7 @@ impl Leases {
         let tokens: Vec<u64> = self.held.keys().copied().collect();
         self.last_heartbeat = now;
         self.open = Some(Open { sent_at: now, tokens: tokens.clone() });
-        Some(Heartbeat { tokens, memory_bytes: metrics::memory_bytes(), in_flight })
+        Some(Heartbeat { tokens, memory_bytes: metrics::memory_bytes(), in_flight, load: metrics::load() })
     }
 
     /// Takes the answer to the heartbeat. The leases count from when it was sent.
@@ -120,7 +122,8 @@ mod tests {
 
     fn held(seconds: u64) -> (Held, mpsc::Receiver<Event>) {
         let (mailbox, events) = mpsc::channel(1);
-        (Held { mailbox, lost: CancellationToken::new(), duration: Duration::from_secs(seconds) }, events)
+        let duration = Duration::from_secs(seconds);
+        (Held { mailbox, lost: CancellationToken::new(), duration, prepares: false }, events)
     }
 
     #[test]

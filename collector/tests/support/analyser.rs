@@ -29,14 +29,14 @@ impl Analyser for LineAnalyser {
         let mut pages = request.into_inner();
         let failures = Arc::new(AtomicU32::new(self.failures.swap(0, Ordering::SeqCst)));
         tokio::spawn(async move {
-            while let Ok(Some(AnalyseRequest { page_id, page })) = pages.message().await {
+            while let Ok(Some(AnalyseRequest { page_id, page, .. })) = pages.message().await {
                 let page = page.unwrap_or_default();
                 let base = CanonicalUrl::parse(&page.url).expect("pages have URLs");
                 let text = std::str::from_utf8(&page.body).unwrap_or_default();
                 let links = text.lines().filter(|line| line.starts_with('/'));
                 let links = links.filter_map(|line| CanonicalUrl::join(base.as_url(), line).ok());
                 let links = links.map(|link| link.as_str().to_owned()).collect();
-                let parsed = ParsedPage { links, generate: true, fingerprint: 1, title: String::new() };
+                let parsed = ParsedPage { links, generate: true, fingerprint: 1, ..ParsedPage::default() };
                 let fails =
                     failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
                 let end = if fails { Event::Failed("no room".into()) } else { Event::Saved(SavedPage::default()) };

@@ -126,7 +126,7 @@ impl State {
         }
         let parts = [u32::MAX - depth, u32::MAX - parent, number];
         let place: Bytes = parts.iter().flat_map(|part| part.to_be_bytes()).collect();
-        let queued = QueuedUrl { url, depth, place: place.clone(), attempts: 0, redirect_hops };
+        let queued = QueuedUrl { url, depth, place: place.clone(), attempts: 0, redirect_hops, revisit: None };
         self.queue.insert(place, queued.clone());
         Some(queued)
     }
@@ -153,7 +153,7 @@ impl State {
             rest_ms,
             page_allowance: self.settings.page_allowance,
             urls: Some(urls),
-            robots: Vec::new(),
+            ..Lease::default()
         })]
     }
 

@@ -1,14 +1,15 @@
 //! What every implementation of [`Frontier`] must do. Each promise is a function over the trait; the RocksDB one runs
 //! them all below, and reopens its directory where a promise is about restarts.
 
-use proptest::prelude::*;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
-use seine_proto::monitor::v1::OutcomeKind;
+use seine_proto::common::v1::ArchivePosition;
+use seine_proto::monitor::v1::{Outcome, OutcomeKind, Revisit};
 
-use super::record::{CrawlRecord, HostRecord, LeaseRecord};
-use super::tests_support::{candidate, crawl, outcome};
-use super::{CrawlId, Frontier, Known, RocksFrontier, Settlement};
+use super::place::{Class, Place};
+use super::record::{CrawlRecord, HostRecord, LeaseRecord, UrlRecord};
+use super::tests_support::{candidate, crawl, outcome, settled};
+use super::{Candidate, CrawlId, Frontier, Known, RocksFrontier, Settlement};
 
 const CRAWL: CrawlId = CrawlId(1);
 
@@ -22,6 +23,10 @@ fn rocks() -> (tempfile::TempDir, RocksFrontier) {
 
 fn host(name: &str) -> HostKey {
     HostKey::from_stored(name.to_owned())
+}
+
+fn done(page: &Candidate, kind: OutcomeKind) -> Settlement {
+    Settlement::Done(Box::new(settled(page, outcome(kind))))
 }
 
 fn urls(frontier: &dyn Frontier, name: &str) -> Vec<String> {
@@ -49,7 +54,7 @@ fn a_settled_url_never_enters_again() {
     let (_dir, mut frontier) = rocks();
     let page = candidate("http://a.test/1", 1, 1, 0);
     frontier.admit(CRAWL, std::slice::from_ref(&page), 0).unwrap();
-    let done = Settlement::Done(outcome(OutcomeKind::Saved));
+    let done = done(&page, OutcomeKind::Saved);
     assert!(frontier.settle(CRAWL, &page.host, page.place, done.clone()).unwrap());
     assert!(!frontier.settle(CRAWL, &page.host, page.place, done).unwrap());
     assert_eq!(frontier.admit(CRAWL, &[candidate("http://a.test/1", 0, 9, 0)], 0).unwrap(), [false]);
@@ -110,7 +115,7 @@ fn hosts_become_ready_in_the_order_of_their_times() {
     let ready = frontier.ready(CRAWL, 10).unwrap();
     assert_eq!(ready, [(100, host("b.test")), (900, host("a.test"))]);
     // An empty host leaves the index; one with a retry waits for it.
-    frontier.settle(CRAWL, &pages[1].host, pages[1].place, Settlement::Done(outcome(OutcomeKind::NotFound))).unwrap();
+    frontier.settle(CRAWL, &pages[1].host, pages[1].place, done(&pages[1], OutcomeKind::NotFound)).unwrap();
     frontier.requeue_host(CRAWL, &pages[1].host, 200).unwrap();
     let retry = Settlement::Retry { due_ms: 5_000, outcome: outcome(OutcomeKind::Timeout) };
     frontier.settle(CRAWL, &pages[0].host, pages[0].place, retry).unwrap();
@@ -140,7 +145,7 @@ fn pages_with_equal_text_are_counted_as_duplicates() {
     let pages = [candidate("http://a.test/1", 1, 1, 0), candidate("http://a.test/2", 1, 1, 1)];
     frontier.admit(CRAWL, &pages, 0).unwrap();
     for page in &pages {
-        frontier.settle(CRAWL, &page.host, page.place, Settlement::Done(outcome(OutcomeKind::Saved))).unwrap();
+        frontier.settle(CRAWL, &page.host, page.place, done(page, OutcomeKind::Saved)).unwrap();
     }
     assert_eq!((frontier.progress(CRAWL).pages, frontier.progress(CRAWL).duplicates), (2, 1));
 }
@@ -151,7 +156,7 @@ fn everything_is_there_after_a_restart() {
     let pages = [candidate("http://a.test/1", 1, 1, 0), candidate("http://a.test/2", 1, 1, 1)];
     frontier.next_sequence(CRAWL);
     frontier.admit(CRAWL, &pages, 70).unwrap();
-    frontier.settle(CRAWL, &pages[0].host, pages[0].place, Settlement::Done(outcome(OutcomeKind::Saved))).unwrap();
+    frontier.settle(CRAWL, &pages[0].host, pages[0].place, done(&pages[0], OutcomeKind::Saved)).unwrap();
     let token = frontier.next_token().unwrap();
     let (progress, ready) = (frontier.progress(CRAWL), frontier.ready(CRAWL, 9).unwrap());
     drop(frontier);
@@ -165,35 +170,82 @@ fn everything_is_there_after_a_restart() {
     assert_eq!(frontier.settled_urls(CRAWL).unwrap().len(), 1);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-
-    /// Against the obvious model: a set of seen URLs and a sorted map of waiting ones.
-    #[test]
-    fn the_frontier_behaves_like_a_set_and_a_sorted_map(steps in prop::collection::vec((0u8..3, 0u32..40, 0u32..4), 1..80)) {
-        let (_dir, mut frontier) = rocks();
-        let mut seen = std::collections::BTreeSet::new();
-        let mut waiting = std::collections::BTreeMap::new();
-        for (sequence, (action, number, depth)) in steps.into_iter().enumerate() {
-            let page = candidate(&format!("http://a.test/{number}"), depth, sequence as u64, 0);
-            if action < 2 {
-                let new = seen.insert(number);
-                prop_assert_eq!(frontier.admit(CRAWL, std::slice::from_ref(&page), 0).unwrap(), vec![new]);
-                if new {
-                    waiting.insert(page.place, page.url.as_str().to_owned());
-                }
-            } else if let Some((place, _)) = waiting.pop_first() {
-                let done = Settlement::Done(outcome(OutcomeKind::Saved));
-                prop_assert!(frontier.settle(CRAWL, &page.host, place, done).unwrap());
-            }
-            prop_assert_eq!(urls(&frontier, "a.test"), waiting.values().cloned().collect::<Vec<_>>());
-            prop_assert_eq!(frontier.progress(CRAWL).queued, waiting.len() as u64);
-        }
-    }
-}
-
 #[test]
 fn an_unknown_url_is_not_known() {
     let (_dir, frontier) = rocks();
     assert!(frontier.known(CRAWL, &CanonicalUrl::parse("http://a.test/x").unwrap()).unwrap().is_none());
+}
+
+#[test]
+fn a_known_url_comes_back_when_it_is_due_and_counts_once() {
+    let (dir, mut frontier) = rocks();
+    let page = candidate("http://a.test/1", 1, 1, 0);
+    frontier.admit(CRAWL, std::slice::from_ref(&page), 0).unwrap();
+    let record = UrlRecord { next_visit_ms: 500, ..settled(&page, outcome(OutcomeKind::Saved)) };
+    frontier.settle(CRAWL, &page.host, page.place, Settlement::Done(Box::new(record))).unwrap();
+    assert!(frontier.due_visits(CRAWL, 500, 9).unwrap().is_empty());
+    assert_eq!(frontier.next_due(CRAWL).unwrap(), Some(500));
+    let due = frontier.due_visits(CRAWL, 501, 9).unwrap();
+    assert_eq!(due.len(), 1);
+    let mut again = Candidate { place: Place::in_turn(Class::Revisit, 9, 0), ..page.clone() };
+    again.entry.revisit = Some(Revisit { saved: true, ..Revisit::default() });
+    frontier.revisit(CRAWL, vec![again.clone()], 600).unwrap();
+    frontier.revisit(CRAWL, vec![again.clone()], 600).unwrap();
+    assert_eq!((frontier.progress(CRAWL).queued, frontier.progress(CRAWL).revisits_queued), (1, 1));
+    assert_eq!(frontier.next_due(CRAWL).unwrap(), None);
+    drop(frontier);
+    let mut frontier = RocksFrontier::open(dir.path()).unwrap();
+    assert_eq!(urls(&frontier, "a.test"), ["http://a.test/1"]);
+    assert!(frontier.record(CRAWL, &page.url).unwrap().is_some(), "what is known stays known meanwhile");
+    let gone = settled(&page, outcome(OutcomeKind::Gone));
+    frontier.settle(CRAWL, &page.host, again.place, Settlement::Done(Box::new(gone))).unwrap();
+    let progress = frontier.progress(CRAWL);
+    assert_eq!((progress.pages, progress.gone, progress.queued, progress.revisits_queued), (0, 1, 0, 0));
+}
+
+#[test]
+fn what_waits_on_a_host_can_be_settled_at_once() {
+    let (_dir, mut frontier) = rocks();
+    let pages: Vec<_> = (0..25).map(|i| candidate(&format!("http://a.test/{i}"), 1, 1, i)).collect();
+    frontier.admit(CRAWL, &pages, 0).unwrap();
+    let retry = Settlement::Retry { due_ms: 9_000, outcome: outcome(OutcomeKind::Timeout) };
+    frontier.settle(CRAWL, &pages[3].host, pages[3].place, retry).unwrap();
+    let failed = outcome(OutcomeKind::HostFailed);
+    assert_eq!(frontier.settle_rest(CRAWL, &pages[0].host, &failed, 20).unwrap(), 20);
+    assert_eq!(frontier.settle_rest(CRAWL, &pages[0].host, &failed, 20).unwrap(), 5);
+    assert_eq!((frontier.progress(CRAWL).queued, frontier.progress(CRAWL).failed), (0, 25));
+}
+
+#[test]
+fn a_forgotten_url_is_told_if_it_was_saved_and_never_comes_back() {
+    let (_dir, mut frontier) = rocks();
+    let pages: Vec<_> = (0..3).map(|i| candidate(&format!("http://a.test/{i}"), 1, 1, i)).collect();
+    frontier.admit(CRAWL, &pages, 0).unwrap();
+    let archived = Outcome { archive: Some(ArchivePosition::default()), ..outcome(OutcomeKind::Saved) };
+    let record = UrlRecord { next_visit_ms: 5, ..settled(&pages[0], archived) };
+    frontier.settle(CRAWL, &pages[0].host, pages[0].place, Settlement::Done(Box::new(record))).unwrap();
+    assert!(!frontier.forget_url(CRAWL, &pages[1].url).unwrap(), "it waited only");
+    let told = frontier.forget(CRAWL, &pages[0].host, &[], 100).unwrap();
+    assert_eq!((told.saved, told.next), (vec!["http://a.test/0".to_owned()], Vec::new()));
+    let progress = frontier.progress(CRAWL);
+    assert_eq!((progress.queued, progress.pages), (0, 0));
+    assert_eq!(frontier.next_due(CRAWL).unwrap(), None);
+    assert_eq!(frontier.admit(CRAWL, &pages, 0).unwrap(), [false, false, false]);
+}
+
+#[test]
+fn deferred_urls_are_taken_up_before_ordinary_ones() {
+    let (_dir, mut frontier) = rocks();
+    let deferred: Vec<_> = (0..4)
+        .map(|i| Candidate {
+            place: Place::in_turn(Class::Deferred, 7, i),
+            ..candidate(&format!("http://a.test/d{i}"), 2, 7, i)
+        })
+        .collect();
+    frontier.admit(CRAWL, &[candidate("http://a.test/o", 1, 1, 0)], 0).unwrap();
+    frontier.admit(CRAWL, &deferred, 0).unwrap();
+    assert_eq!(urls(&frontier, "a.test")[0], "http://a.test/o");
+    assert_eq!(frontier.promote_deferred(CRAWL, &host("a.test"), 3).unwrap(), 3);
+    assert_eq!(urls(&frontier, "a.test"), ["d0", "d1", "d2", "o", "d3"].map(|name| format!("http://a.test/{name}")));
+    assert_eq!((frontier.progress(CRAWL).deferred, frontier.progress(CRAWL).breadth_queued), (1, 3));
 }

@@ -8,9 +8,11 @@
 //! | `records` | crawl, host fingerprint, URL fingerprint | `UrlRecord` |
 //! | `heads` | crawl, host fingerprint | ready time, host name |
 //! | `ready` | crawl, ready time, host fingerprint | host name |
-//! | `contents` | crawl, text fingerprint | nothing |
+//! | `visits` | crawl, due time, host fingerprint, URL fingerprint | nothing |
+//! | `uses` | crawl, host fingerprint | `HostUse` |
+//! | `contents` | crawl, text fingerprint | the first URL with it |
 //! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
-//! | `meta` | a kind byte and a number | crawls, progress, leases, token, polynomial |
+//! | `meta` | a kind byte and a number | crawls, progress, exclusions, leases, token, polynomial, slots |
 
 use super::CrawlId;
 use super::place::{PLACE_BYTES, Place};
@@ -45,6 +47,22 @@ pub fn ready(crawl: CrawlId, ready_ms: i64, host: u64) -> [u8; HOST_BYTES + 8] {
     joined(&joined::<CRAWL_BYTES, 8, { CRAWL_BYTES + 8 }>(&self::crawl(crawl), &time(ready_ms)), &host.to_be_bytes())
 }
 
+/// Of a visit to the URL with this key in `records`.
+pub fn visit(url: &[u8; URL_BYTES], due_ms: i64) -> [u8; URL_BYTES + 8] {
+    let mut key = [0; URL_BYTES + 8];
+    key[..CRAWL_BYTES].copy_from_slice(&url[..CRAWL_BYTES]);
+    key[CRAWL_BYTES..CRAWL_BYTES + 8].copy_from_slice(&time(due_ms));
+    key[CRAWL_BYTES + 8..].copy_from_slice(&url[CRAWL_BYTES..]);
+    key
+}
+
+/// When a visit is due, and the key of its URL.
+pub fn read_visit(key: &[u8]) -> Option<(i64, [u8; URL_BYTES])> {
+    let due_ms = read_time(key.get(CRAWL_BYTES..)?)?;
+    let url = [key.get(..CRAWL_BYTES)?, key.get(CRAWL_BYTES + 8..)?].concat();
+    Some((due_ms, url.try_into().ok()?))
+}
+
 pub fn content(crawl: CrawlId, fingerprint: u64) -> [u8; HOST_BYTES] {
     joined(&self::crawl(crawl), &fingerprint.to_be_bytes())
 }
@@ -66,6 +84,7 @@ pub fn read_time(bytes: &[u8]) -> Option<i64> {
 pub mod meta {
     pub const POLYNOMIAL: &[u8] = b"p";
     pub const TOKEN: &[u8] = b"t";
+    pub const SLOTS: &[u8] = b"s";
 
     pub fn crawl(id: u32) -> [u8; 5] {
         numbered(b'c', id)
@@ -73,6 +92,10 @@ pub mod meta {
 
     pub fn progress(id: u32) -> [u8; 5] {
         numbered(b'g', id)
+    }
+
+    pub fn exclusions(id: u32) -> [u8; 5] {
+        numbered(b'x', id)
     }
 
     pub fn lease(token: u64) -> [u8; 9] {

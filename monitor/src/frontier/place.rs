@@ -1,35 +1,80 @@
 //! The place of a URL in its host's queue. Comparing places as bytes is the whole strategy.
 //!
 //! Depth-first is the preorder of first discoveries: depth descending, then the parent's sequence number descending,
-//! then the link's number ascending. Breadth-first has depth and sequence ascending.
+//! then the link's number ascending. Breadth-first has depth and sequence ascending. Bounded breadth is depth-first,
+//! but for the links of valuable pages: those stand before all others, first come first served, and when too many of
+//! them wait, behind all others. Visits to known pages come before everything else.
 
-/// Bytes of a place: depth, parent sequence, link number.
+/// Bytes of a place: class, depth, parent sequence, link number.
 pub const PLACE_BYTES: usize = 16;
+/// Deeper pages count as this deep.
+const MAX_PLACED_DEPTH: u32 = (1 << 24) - 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(pub [u8; PLACE_BYTES]);
+
+/// The first byte of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A known page that is visited again.
+    Revisit = 0,
+    /// A link of a valuable page.
+    Breadth = 1,
+    Ordinary = 2,
+    /// A link of a valuable page that waits for resources.
+    Deferred = 3,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     DepthFirst,
     BreadthFirst,
+    BoundedBreadth,
 }
 
 impl Order {
     pub fn place(self, depth: u32, parent_sequence: u64, link_number: u32) -> Place {
-        let (depth, sequence) = match self {
-            Self::DepthFirst => (!depth, !parent_sequence),
-            Self::BreadthFirst => (depth, parent_sequence),
-        };
-        let mut bytes = [0; PLACE_BYTES];
-        bytes[..4].copy_from_slice(&depth.to_be_bytes());
-        bytes[4..12].copy_from_slice(&sequence.to_be_bytes());
-        bytes[12..].copy_from_slice(&link_number.to_be_bytes());
-        Place(bytes)
+        let depth = depth.min(MAX_PLACED_DEPTH);
+        match self {
+            Self::DepthFirst | Self::BoundedBreadth => {
+                Place::new(Class::Ordinary, MAX_PLACED_DEPTH - depth, !parent_sequence, link_number)
+            }
+            Self::BreadthFirst => Place::new(Class::Ordinary, depth, parent_sequence, link_number),
+        }
     }
 }
 
 impl Place {
+    fn new(class: Class, depth: u32, sequence: u64, link_number: u32) -> Self {
+        let mut bytes = [0; PLACE_BYTES];
+        bytes[..4].copy_from_slice(&depth.to_be_bytes());
+        bytes[0] = class as u8;
+        bytes[4..12].copy_from_slice(&sequence.to_be_bytes());
+        bytes[12..].copy_from_slice(&link_number.to_be_bytes());
+        Self(bytes)
+    }
+
+    /// First come, first served within a class of its own.
+    pub fn in_turn(class: Class, sequence: u64, number: u32) -> Self {
+        debug_assert!(class != Class::Ordinary);
+        Self::new(class, 0, sequence, number)
+    }
+
+    pub fn class(&self) -> Class {
+        match self.0[0] {
+            0 => Class::Revisit,
+            1 => Class::Breadth,
+            2 => Class::Ordinary,
+            _ => Class::Deferred,
+        }
+    }
+
+    /// The same turn in another class.
+    pub fn moved_to(mut self, class: Class) -> Self {
+        self.0[0] = class as u8;
+        self
+    }
+
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
@@ -75,9 +120,25 @@ mod tests {
 
         #[test]
         fn breadth_first_never_goes_deeper_while_a_shallower_url_waits(a: (u32, u64, u32), b: (u32, u64, u32)) {
-            if a.0 < b.0 {
+            if a.0.min(MAX_PLACED_DEPTH) < b.0.min(MAX_PLACED_DEPTH) {
                 prop_assert!(Order::BreadthFirst.place(a.0, a.1, a.2) < Order::BreadthFirst.place(b.0, b.1, b.2));
             }
+        }
+
+        #[test]
+        fn classes_stand_in_order_whatever_else_and_can_be_read_back(a: (u32, u64, u32), sequence: u64, number: u32) {
+            let ordinary = Order::BoundedBreadth.place(a.0, a.1, a.2);
+            let [revisit, breadth, deferred] =
+                [Class::Revisit, Class::Breadth, Class::Deferred].map(|class| Place::in_turn(class, sequence, number));
+            prop_assert!(revisit < breadth && breadth < ordinary && ordinary < deferred);
+            prop_assert_eq!(deferred.moved_to(Class::Breadth), breadth);
+            prop_assert_eq!([revisit, breadth, ordinary, deferred].map(|place| place.class()),
+                [Class::Revisit, Class::Breadth, Class::Ordinary, Class::Deferred]);
+        }
+
+        #[test]
+        fn links_of_valuable_pages_are_taken_in_the_order_they_were_found(a: (u64, u32), b: (u64, u32)) {
+            prop_assert_eq!(a.cmp(&b), Place::in_turn(Class::Breadth, a.0, a.1).cmp(&Place::in_turn(Class::Breadth, b.0, b.1)));
         }
     }
 }

@@ -1,9 +1,12 @@
 //! What the frontier stores, as protobuf: fields can be added without rewriting a data directory.
 
 use prost::Message;
-use seine_proto::monitor::v1::{Crawl, CrawlState, Outcome};
+use seine_proto::monitor::v1::{Crawl, CrawlState, Outcome, Revisit, Visit};
 
+use super::place::Class;
 use crate::MonitorError;
+use crate::politeness::Trouble;
+use crate::visit::ChangeHistory;
 
 /// A URL in a host queue or among the retries.
 #[derive(Clone, PartialEq, Message)]
@@ -26,15 +29,30 @@ pub struct QueueEntry {
     /// How the last attempt ended.
     #[prost(message, optional, tag = "7")]
     pub last_outcome: Option<Outcome>,
+    /// What the analyser thought of the page it was found on, from 0 to 1.
+    #[prost(float, tag = "8")]
+    pub expected_usability: f32,
+    /// Set while a known URL is visited again.
+    #[prost(message, optional, tag = "9")]
+    pub revisit: Option<Revisit>,
 }
 
-/// A URL that is finished.
+/// A URL that is finished, until it is visited again.
 #[derive(Clone, PartialEq, Message)]
 pub struct UrlRecord {
     #[prost(message, required, tag = "1")]
     pub entry: QueueEntry,
+    /// What holds: for a page that was saved and could not be reached at a later visit, still how it was saved.
     #[prost(message, required, tag = "2")]
     pub outcome: Outcome,
+    #[prost(message, optional, tag = "3")]
+    pub history: Option<ChangeHistory>,
+    /// It is due from then on.
+    #[prost(int64, tag = "4")]
+    pub next_visit_ms: i64,
+    /// The last visits, the newest first.
+    #[prost(message, repeated, tag = "5")]
+    pub visits: Vec<Visit>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -50,6 +68,38 @@ pub struct CrawlRecord {
     pub joined: Vec<String>,
     #[prost(int64, tag = "5")]
     pub created_at_ms: i64,
+    /// Known URLs that were due before this time are to be visited again.
+    #[prost(int64, tag = "6")]
+    pub visit_due_before_ms: i64,
+    /// Hosts whose pages were removed for good.
+    #[prost(string, repeated, tag = "7")]
+    pub forgotten_hosts: Vec<String>,
+}
+
+/// What kept links out of a crawl.
+#[derive(Clone, PartialEq, Message)]
+pub struct ExclusionRecord {
+    #[prost(string, tag = "1")]
+    pub rule: String,
+    #[prost(uint64, tag = "2")]
+    pub links: u64,
+    #[prost(string, tag = "3")]
+    pub example: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ExclusionRecords {
+    #[prost(message, repeated, tag = "1")]
+    pub rules: Vec<ExclusionRecord>,
+}
+
+/// What one host of one crawl has had so far.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct HostUse {
+    #[prost(uint64, tag = "1")]
+    pub pages: u64,
+    #[prost(uint64, tag = "2")]
+    pub bytes: u64,
 }
 
 /// Counters of one crawl; written with whatever changes them.
@@ -79,6 +129,33 @@ pub struct CrawlProgress {
     /// Pages whose links were taken in so far.
     #[prost(uint64, tag = "11")]
     pub sequence: u64,
+    #[prost(uint64, tag = "12")]
+    pub gone: u64,
+    /// Visits to known URLs so far, and those that found the page as it was.
+    #[prost(uint64, tag = "13")]
+    pub revisits: u64,
+    #[prost(uint64, tag = "14")]
+    pub unchanged: u64,
+    /// Of those queued: known URLs, links of valuable pages, and such links that wait for resources.
+    #[prost(uint64, tag = "15")]
+    pub revisits_queued: u64,
+    #[prost(uint64, tag = "16")]
+    pub breadth_queued: u64,
+    #[prost(uint64, tag = "17")]
+    pub deferred: u64,
+}
+
+impl CrawlProgress {
+    /// The counter of those queued URLs whose class is counted.
+    pub fn count_class(&mut self, class: Class, change: i64) {
+        let counter = match class {
+            Class::Revisit => &mut self.revisits_queued,
+            Class::Breadth => &mut self.breadth_queued,
+            Class::Deferred => &mut self.deferred,
+            Class::Ordinary => return,
+        };
+        *counter = counter.saturating_add_signed(change);
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -94,9 +171,39 @@ pub struct HostRecord {
     /// What robots.txt asks for.
     #[prost(uint32, tag = "4")]
     pub crawl_delay_ms: u32,
-    /// Answers 429 and 503 in a row.
+    /// Answers 429 and 503 that are not forgiven yet, and the last such block.
     #[prost(uint32, tag = "5")]
     pub blocks: u32,
+    #[prost(int64, tag = "6")]
+    pub blocked_at_ms: i64,
+    #[prost(int64, tag = "7")]
+    pub blocked_until_ms: i64,
+    /// Why no request is allowed before `next_allowed_ms`, when it is not just the delay.
+    #[prost(enumeration = "Trouble", tag = "8")]
+    pub trouble: i32,
+    #[prost(uint32, tag = "9")]
+    pub requests_since_pause: u32,
+    /// Failed requests in a row, and how often the host was skipped for that.
+    #[prost(uint32, tag = "10")]
+    pub failures: u32,
+    #[prost(uint32, tag = "11")]
+    pub skips: u32,
+    /// Where it was found last.
+    #[prost(string, tag = "12")]
+    pub address: String,
+    /// When address and robots.txt were last found out as a piece of work of its own.
+    #[prost(int64, tag = "13")]
+    pub prepared_at_ms: i64,
+}
+
+impl HostRecord {
+    /// No request before this time, for this reason; a rest that is longer anyway stays.
+    pub fn rest_until(&mut self, until_ms: i64, trouble: Trouble) {
+        if until_ms > self.next_allowed_ms {
+            self.next_allowed_ms = until_ms;
+            self.set_trouble(trouble);
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -112,6 +219,12 @@ pub struct LeaseRecord {
     /// The collector lives in the Monitor's process and is gone when that is.
     #[prost(bool, tag = "5")]
     pub embedded: bool,
+    /// The address that the collector was allowed to use; empty while none is.
+    #[prost(string, tag = "6")]
+    pub address: String,
+    /// Requests that it may make before the host's general pause; 0 when there is none.
+    #[prost(uint32, tag = "7")]
+    pub request_allowance: u32,
 }
 
 pub(super) fn decode<M: Message + Default>(bytes: &[u8], what: &'static str) -> Result<M, MonitorError> {

@@ -101,7 +101,11 @@ impl RocksFrontier {
                 self.enter_ready(&mut batch, crawl, host, now_ms);
             }
         }
-        self.progress.entry(crawl).or_default().queued += new.len() as u64;
+        let progress = self.progress.entry(crawl).or_default();
+        progress.queued += new.len() as u64;
+        for (candidate, _) in candidates.iter().zip(&admitted).filter(|(_, admitted)| **admitted) {
+            progress.count_class(candidate.place.class(), 1);
+        }
         self.put_progress(&mut batch, crawl);
         self.db.write(batch)?;
         Ok(admitted)

@@ -18,10 +18,13 @@ use rocksdb::{
 use seine_common::fingerprint::Fingerprinter;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
-use seine_proto::monitor::v1::Robots;
+use seine_proto::monitor::v1::{Outcome, Robots};
 
-use super::record::{CrawlProgress, CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord, decode};
-use super::{Candidate, CrawlId, Durable, Frontier, Known, Result, Settlement, Stretch, key};
+use super::exclusions::Exclusions;
+use super::record::{
+    CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord, decode,
+};
+use super::{Candidate, CrawlId, Durable, Forgotten, Frontier, Known, Result, Settlement, Stretch, key};
 use crate::MonitorError;
 use crate::frontier::place::Place;
 
@@ -39,11 +42,13 @@ pub(super) const RETRIES: &str = "retries";
 pub(super) const RECORDS: &str = "records";
 pub(super) const HEADS: &str = "heads";
 pub(super) const READY: &str = "ready";
+pub(super) const VISITS: &str = "visits";
+pub(super) const USES: &str = "uses";
 pub(super) const CONTENTS: &str = "contents";
 const HOSTS: &str = "hosts";
 const ROBOTS: &str = "robots";
 const META: &str = "meta";
-const TABLES: [&str; 10] = [SEEN, QUEUE, RETRIES, RECORDS, HEADS, READY, CONTENTS, HOSTS, ROBOTS, META];
+const TABLES: [&str; 12] = [SEEN, QUEUE, RETRIES, RECORDS, HEADS, READY, VISITS, USES, CONTENTS, HOSTS, ROBOTS, META];
 
 pub(super) type KeyValue = (Box<[u8]>, Box<[u8]>);
 
@@ -53,6 +58,7 @@ pub struct RocksFrontier {
     pub(super) progress: HashMap<CrawlId, CrawlProgress>,
     /// Nothing in `ready` stands before these times; keeps scans off the graves of removed entries.
     pub(super) ready_from: HashMap<CrawlId, i64>,
+    pub(super) exclusions: HashMap<CrawlId, Exclusions>,
     last_token: u64,
 }
 
@@ -73,6 +79,7 @@ impl RocksFrontier {
             fingerprinter: Fingerprinter::public(),
             progress: HashMap::new(),
             ready_from: HashMap::new(),
+            exclusions: HashMap::new(),
             last_token: 0,
             db,
         };
@@ -82,6 +89,9 @@ impl RocksFrontier {
             let stored = this.db.get_pinned_cf(this.table(META), key::meta::progress(crawl.id))?;
             let progress = stored.map(|bytes| decode(&bytes, "progress")).transpose()?.unwrap_or_default();
             this.progress.insert(CrawlId(crawl.id), progress);
+            let stored = this.db.get_pinned_cf(this.table(META), key::meta::exclusions(crawl.id))?;
+            let exclusions = stored.map(|bytes| decode(&bytes, "exclusions")).transpose()?.unwrap_or_default();
+            this.exclusions.insert(CrawlId(crawl.id), Exclusions::of(exclusions));
         }
         Ok(this)
     }
@@ -175,8 +185,25 @@ impl Frontier for RocksFrontier {
         progress.sequence
     }
 
-    fn count_excluded(&mut self, crawl: CrawlId, links: u64) {
-        self.progress.entry(crawl).or_default().excluded += links;
+    fn count_excluded(&mut self, crawl: CrawlId, rule: &str, url: &str) {
+        self.progress.entry(crawl).or_default().excluded += 1;
+        self.exclusions.entry(crawl).or_default().count(rule, url);
+    }
+
+    fn exclusions(&self, crawl: CrawlId) -> Vec<ExclusionRecord> {
+        self.exclusions.get(&crawl).map(Exclusions::most_frequent_first).unwrap_or_default()
+    }
+
+    fn save_exclusions(&mut self) -> Result<()> {
+        let changed: Vec<_> = self
+            .exclusions
+            .iter_mut()
+            .filter_map(|(crawl, exclusions)| Some((*crawl, exclusions.take_changed()?)))
+            .collect();
+        for (crawl, records) in changed {
+            self.db.put_cf(self.table(META), key::meta::exclusions(crawl.0), records.encode_to_vec())?;
+        }
+        Ok(())
     }
 
     fn admit(&mut self, crawl: CrawlId, candidates: &[Candidate], now_ms: i64) -> Result<Vec<bool>> {
@@ -203,6 +230,68 @@ impl Frontier for RocksFrontier {
 
     fn known(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>> {
         self.look_up(crawl, url)
+    }
+
+    fn record(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<UrlRecord>> {
+        let key = key::url(&self.host_key(crawl, &url.host()), self.fingerprinter.of(url.as_str().as_bytes()));
+        self.record_at(&key)
+    }
+
+    fn first_with_content(&self, crawl: CrawlId, fingerprint: u64) -> Result<Option<String>> {
+        let found = self.db.get_cf(self.table(CONTENTS), key::content(crawl, fingerprint))?;
+        Ok(found.and_then(|url| String::from_utf8(url).ok()))
+    }
+
+    fn host_use(&self, crawl: CrawlId, host: &HostKey) -> Result<HostUse> {
+        self.read_use(&self.host_key(crawl, host))
+    }
+
+    fn settle_rest(&mut self, crawl: CrawlId, host: &HostKey, outcome: &Outcome, limit: usize) -> Result<usize> {
+        self.end_all_stays(crawl, host, outcome, limit)
+    }
+
+    fn promote_deferred(&mut self, crawl: CrawlId, host: &HostKey, limit: usize) -> Result<usize> {
+        self.take_up_deferred(crawl, host, limit)
+    }
+
+    fn due_visits(&self, crawl: CrawlId, before_ms: i64, limit: usize) -> Result<Vec<UrlRecord>> {
+        self.first_due(crawl, before_ms, limit)
+    }
+
+    fn next_due(&self, crawl: CrawlId) -> Result<Option<i64>> {
+        self.earliest_due(crawl)
+    }
+
+    fn put_record(&mut self, crawl: CrawlId, url: &CanonicalUrl, record: &UrlRecord) -> Result<()> {
+        let key = key::url(&self.host_key(crawl, &url.host()), self.fingerprinter.of(url.as_str().as_bytes()));
+        let before = self.record_at(&key)?;
+        let mut batch = WriteBatch::default();
+        self.write_record(&mut batch, &key, before.as_ref(), record);
+        Ok(self.db.write(batch)?)
+    }
+
+    fn revisit(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()> {
+        self.queue_known(crawl, visits, now_ms)
+    }
+
+    fn forget(&mut self, crawl: CrawlId, host: &HostKey, from: &[u8], limit: usize) -> Result<Forgotten> {
+        self.forget_host(crawl, host, from, limit)
+    }
+
+    fn forget_url(&mut self, crawl: CrawlId, url: &CanonicalUrl) -> Result<bool> {
+        self.forget_one(crawl, url)
+    }
+
+    fn slots(&self) -> Result<Option<Vec<u8>>> {
+        Ok(self.db.get_cf(self.table(META), key::meta::SLOTS)?)
+    }
+
+    fn put_slots(&mut self, slots: &[u8]) -> Result<()> {
+        Ok(self.db.put_cf(self.table(META), key::meta::SLOTS, slots)?)
+    }
+
+    fn put_lease(&mut self, lease: &LeaseRecord) -> Result<()> {
+        Ok(self.db.put_cf(self.table(META), key::meta::lease(lease.token), lease.encode_to_vec())?)
     }
 
     fn settled_urls(&self, crawl: CrawlId) -> Result<Vec<UrlRecord>> {

@@ -6,7 +6,7 @@ use seine_proto::monitor::v1::{Crawl, Outcome, OutcomeKind, Scope, Strategy};
 
 use super::Candidate;
 use super::place::Order;
-use super::record::QueueEntry;
+use super::record::{QueueEntry, UrlRecord};
 
 pub fn crawl(name: &str, seeds: &[&str]) -> Crawl {
     Crawl {
@@ -35,4 +35,8 @@ pub fn candidate(url: &str, depth: u32, sequence: u64, number: u32) -> Candidate
 
 pub fn outcome(kind: OutcomeKind) -> Outcome {
     Outcome { kind: kind.into(), bytes: 10, generate: true, fingerprint: 7, ..Outcome::default() }
+}
+
+pub fn settled(page: &Candidate, outcome: Outcome) -> UrlRecord {
+    UrlRecord { entry: page.entry.clone(), outcome, ..UrlRecord::default() }
 }

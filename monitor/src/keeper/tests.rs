@@ -24,17 +24,18 @@ struct Bench {
 impl Bench {
     fn new(path: &Path, clock: Clock, embedded: bool) -> Self {
         let frontier = RocksFrontier::open(path).unwrap();
-        let mut keeper = Keeper::new(Box::new(frontier), MonitorConfig::default(), clock.clone()).unwrap();
+        let gauge: DiskGauge = Box::new(|| None);
+        let mut keeper = Keeper::new(Box::new(frontier), MonitorConfig::default(), clock.clone(), gauge).unwrap();
         let (messages, inbox) = mpsc::channel(64);
         let hello = Hello { collector_id: "c".to_owned(), embedded };
         keeper.handle(Command::Attach { session: SESSION, hello, messages }).unwrap();
         let mut bench = Self { keeper, clock, inbox };
-        bench.say(collector_message::Message::Credit(Credit { leases: 8 }));
+        bench.say(collector_message::Message::Credit(Credit { leases: 8, preparations: 0 }));
         bench
     }
 
     fn add(&mut self, settings: Crawl) {
-        self.keeper.add_crawl(AddCrawlRequest { crawl: Some(settings) }).unwrap();
+        self.keeper.add_crawl(AddCrawlRequest { crawl: Some(settings), again: false }).unwrap();
         self.keeper.grant_ready().unwrap();
     }
 
@@ -96,13 +97,15 @@ impl Bench {
             from_place: from.place.clone(),
             links: links.iter().map(|link| (*link).to_owned()).collect(),
             redirect,
+            ..Discover::default()
         };
         self.say(collector_message::Message::Discover(discover));
         self.hear_discovered()
     }
 
     fn give_back(&mut self, token: u64, since: Option<u32>) {
-        let returned = ReturnLease { token, since_last_request_ms: since, crawl_delay_ms: 0 };
+        let requests = u32::from(since.is_some());
+        let returned = ReturnLease { token, since_last_request_ms: since, requests, ..ReturnLease::default() };
         self.say(collector_message::Message::ReturnLease(returned));
     }
 
@@ -257,7 +260,10 @@ fn retry_after_holds_the_host_for_as_long_as_it_asks() {
     bench.settle(lease.token, &urls(&lease)[0], Outcome { retry_after_s: 120, ..outcome(OutcomeKind::SlowDown) });
     bench.hear_settled();
     bench.give_back(lease.token, Some(0));
-    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().waiting_reason, "a.test rests until 00:18:40 UTC");
+    assert_eq!(
+        bench.keeper.status(CrawlId(1)).unwrap().waiting_reason,
+        "a.test rests until 00:18:40 UTC: it asked for patience (429 or 503)"
+    );
     bench.advance(119_800);
     assert!(bench.silent());
     bench.advance(200);

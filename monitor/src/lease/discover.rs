@@ -1,17 +1,20 @@
-//! Taking in the links of a page: scope and depth first, then the sieve.
+//! Taking in the links of a page: scope and the crawl's rules first, then the sieve.
 //!
 //! Answered at once, without waiting for the disk: the settlement of the page follows in the same log, so a page is
 //! never settled without its links, and what a crash loses here is found again when the page is fetched again.
 
 use seine_common::url::CanonicalUrl;
-use seine_proto::monitor::v1::{Discover, Discovered, monitor_message::Message};
+use seine_proto::monitor::v1::{Discover, Discovered, Strategy, monitor_message::Message};
 
 use super::grant::queued_url;
 use super::table::SessionId;
-use crate::frontier::place::Place;
+use crate::frontier::place::{Class, Place};
 use crate::frontier::record::QueueEntry;
 use crate::frontier::{Candidate, CrawlId, Queued, Result};
 use crate::keeper::Keeper;
+
+/// Deferred URLs taken up with one lease.
+const TAKEN_UP_AT_ONCE: u64 = 256;
 
 impl Keeper {
     pub(crate) fn discover(&mut self, session: SessionId, discover: &Discover) -> Result<()> {
@@ -24,7 +27,9 @@ impl Keeper {
                 match parent {
                     Some(parent) if parent.url == discover.from_url => {
                         let new = self.take_in(crawl, &parent, discover)?;
-                        let same_host = new.into_iter().filter(|candidate| candidate.host == host);
+                        // A crawl that has all its pages wants no new ones now; they stay queued.
+                        let wanted = self.pages_left_for(crawl, &host)? != Some(0);
+                        let same_host = new.into_iter().filter(|candidate| wanted && candidate.host == host);
                         same_host.map(|c| queued_url(Queued { place: c.place, entry: c.entry })).collect()
                     }
                     _ => Vec::new(),
@@ -40,16 +45,20 @@ impl Keeper {
     fn take_in(&mut self, crawl: CrawlId, parent: &QueueEntry, discover: &Discover) -> Result<Vec<Candidate>> {
         let sequence = self.frontier.next_sequence(crawl);
         let depth = if discover.redirect { parent.depth } else { parent.depth.saturating_add(1) };
-        let links = discover.links.iter().enumerate();
-        let parsed = links.filter_map(|(number, link)| Some((number as u32, CanonicalUrl::parse(link).ok()?)));
+        let mut places = self.places(crawl, depth, sequence, discover);
         let mut candidates = Vec::with_capacity(discover.links.len());
-        for (number, url) in parsed {
+        for (number, link) in discover.links.iter().enumerate() {
+            let Ok(url) = CanonicalUrl::parse(link) else {
+                self.frontier.count_excluded(crawl, "no address of a page", link);
+                continue;
+            };
             if discover.redirect && parent.seed {
                 self.join_scope(crawl, &url)?;
             }
-            let active = &self.crawls[&crawl];
-            let within_depth = active.record.settings.max_depth.is_none_or(|max| depth <= max);
-            if !within_depth || !active.checked.scope.admits(&url) {
+            let checked = &self.crawls[&crawl].checked;
+            let url = checked.admission.strip(url);
+            if let Some(rule) = checked.excludes(&url, depth) {
+                self.frontier.count_excluded(crawl, &rule, url.as_str());
                 continue;
             }
             let entry = QueueEntry {
@@ -58,13 +67,62 @@ impl Keeper {
                 redirect_hops: if discover.redirect { parent.redirect_hops + 1 } else { 0 },
                 seed: discover.redirect && parent.seed,
                 discovered_from: parent.url.clone(),
+                expected_usability: discover.usability,
                 ..QueueEntry::default()
             };
-            let place = active.checked.order.place(depth, sequence, number);
-            candidates.push(Candidate { host: url.host(), url, place, entry });
+            candidates.push(Candidate { host: url.host(), url, place: places(number as u32), entry });
         }
-        self.frontier.count_excluded(crawl, (discover.links.len() - candidates.len()) as u64);
         self.enter(crawl, candidates)
+    }
+
+    /// Where the links of a page go. Those of a valuable page are expanded breadth-first, as far as resources allow.
+    fn places(
+        &self,
+        crawl: CrawlId,
+        depth: u32,
+        sequence: u64,
+        discover: &Discover,
+    ) -> impl FnMut(u32) -> Place + use<> {
+        let checked = &self.crawls[&crawl].checked;
+        let (order, settings) = (checked.order, &checked.settings);
+        let is_valuable = settings.strategy() == Strategy::BoundedBreadth
+            && !discover.redirect
+            && discover.value >= settings.value_threshold;
+        let mut room = self.breadth_room(crawl);
+        move |number| match is_valuable {
+            false => order.place(depth, sequence, number),
+            true if room > 0 => {
+                room -= 1;
+                Place::in_turn(Class::Breadth, sequence, number)
+            }
+            true => Place::in_turn(Class::Deferred, sequence, number),
+        }
+    }
+
+    /// How many more links of valuable pages may wait to be expanded now.
+    fn breadth_room(&self, crawl: CrawlId) -> u64 {
+        if self.resources_are_tight() {
+            return 0;
+        }
+        let budget = u64::from(self.crawls[&crawl].record.settings.breadth_budget);
+        budget.saturating_sub(self.frontier.progress(crawl).breadth_queued)
+    }
+
+    /// Whether a collector is short of memory or has more to do than it can.
+    fn resources_are_tight(&self) -> bool {
+        let config = &self.config;
+        self.collectors.values().any(|c| c.memory_bytes > config.collector_memory || c.load > config.collector_load)
+    }
+
+    /// Links that were put off get their turn when there is room again.
+    pub(super) fn take_up_deferred(&mut self, crawl: CrawlId, host: &seine_common::host::HostKey) -> Result<()> {
+        if self.frontier.progress(crawl).deferred > 0 {
+            let room = self.breadth_room(crawl).min(TAKEN_UP_AT_ONCE) as usize;
+            if room > 0 {
+                self.frontier.promote_deferred(crawl, host, room)?;
+            }
+        }
+        Ok(())
     }
 
     /// Where a seed redirects to belongs to the crawl, wherever that is.

@@ -2,14 +2,16 @@
 
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{
-    CrawlState, Lease, QueuedUrl, Revoke, Robots, RobotsVerdict, Urls, WantUrls, monitor_message::Message,
+    CrawlState, Lease, Outcome, OutcomeKind, QueuedUrl, Revoke, Robots, RobotsVerdict, Urls, WantUrls,
+    monitor_message::Message,
 };
 
 use super::table::{ActiveLease, SessionId};
-use crate::frontier::place::Place;
+use crate::frontier::place::{Class, Place};
+use crate::frontier::record::HostRecord;
 use crate::frontier::{CrawlId, Queued, Result, Stretch};
 use crate::keeper::Keeper;
-use crate::politeness;
+use crate::politeness::{self, HostPace};
 
 /// URLs sent with a lease, and at most per request for more.
 const URLS_PER_MESSAGE: usize = 512;
@@ -19,8 +21,18 @@ const HOSTS_LOOKED_AT: usize = 64;
 const EARLY_MS: i64 = 100;
 /// A host that cannot go for a reason that has no known end is looked at again after this time.
 const LOOK_AGAIN_MS: i64 = 500;
+/// A host with nothing but new URLs waits this long in a crawl that has all the pages it wants.
+const NOTHING_WANTED_MS: i64 = 60_000;
 /// Pages allowed per lease in a crawl that is limited to so many pages.
 const PAGES_PER_LEASE: u64 = 256;
+
+/// What a lease is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Fetch,
+    /// Finding the address and reading robots.txt of a host that is new.
+    Prepare,
+}
 
 impl Keeper {
     /// Hands out hosts as long as one is ready and a collector has credit.
@@ -31,18 +43,22 @@ impl Keeper {
         }
         // Until something changes, there is nothing to do before the earliest ready time.
         self.grant_at_ms = i64::MAX;
-        loop {
-            let most_credit = self.collectors.iter().filter(|(_, collector)| collector.credit > 0);
-            let Some((&session, _)) = most_credit.max_by_key(|(_, collector)| collector.credit) else { return Ok(()) };
-            let Some((crawl, host)) = self.next_host(now)? else { return Ok(()) };
-            self.grant(session, crawl, &host, now)?;
+        if self.disk_full.is_some() {
+            return Ok(());
         }
+        while self.collectors.values().any(|collector| collector.credit > 0) {
+            let Some((crawl, host)) = self.next_host(now)? else { return Ok(()) };
+            let record = self.frontier.host(&host)?;
+            let Some((session, work)) = self.collector_for(crawl, &host, &record, now) else { return Ok(()) };
+            self.grant(session, work, crawl, &host, record, now)?;
+        }
+        Ok(())
     }
 
     fn next_host(&mut self, now: i64) -> Result<Option<(CrawlId, HostKey)>> {
         let (before, after): (Vec<_>, Vec<_>) = self.crawls.keys().copied().partition(|id| *id <= self.served_last);
         for crawl in after.into_iter().chain(before) {
-            if !self.is_running(crawl) || self.pages_left(crawl) == Some(0) {
+            if !self.is_running(crawl) || !self.wants_anything(crawl) {
                 continue;
             }
             if let Some(host) = self.next_host_of(crawl, now)? {
@@ -61,30 +77,75 @@ impl Keeper {
             }
             let record = self.frontier.host(&host)?;
             let allowed_ms = politeness::clamp(now, record.next_allowed_ms);
-            if record.lease_token != 0 {
-                self.frontier.requeue_host(crawl, &host, now + LOOK_AGAIN_MS)?;
-                self.grant_at_ms = self.grant_at_ms.min(now + LOOK_AGAIN_MS);
+            let look_at_ms = if record.lease_token != 0 || self.is_emptied(crawl, &host) {
+                now + LOOK_AGAIN_MS
             } else if allowed_ms > now + EARLY_MS {
-                self.frontier.requeue_host(crawl, &host, allowed_ms)?;
-                self.grant_at_ms = self.grant_at_ms.min(allowed_ms - EARLY_MS);
+                allowed_ms
+            } else if self.pages_left_for(crawl, &host)? == Some(0) && !self.has_revisits(crawl, &host)? {
+                self.empty_if_full(crawl, &host)?;
+                now + NOTHING_WANTED_MS
             } else {
                 return Ok(Some(host));
-            }
+            };
+            self.frontier.requeue_host(crawl, &host, look_at_ms)?;
+            self.grant_at_ms = self.grant_at_ms.min(look_at_ms - EARLY_MS);
         }
         Ok(None)
     }
 
-    fn grant(&mut self, session: SessionId, crawl: CrawlId, host: &HostKey, now: i64) -> Result<()> {
+    fn has_revisits(&self, crawl: CrawlId, host: &HostKey) -> Result<bool> {
+        let first = self.frontier.stretch(crawl, host, None, 1)?.urls;
+        Ok(first.first().is_some_and(|queued| queued.place.class() == Class::Revisit))
+    }
+
+    /// The collector that the host's slot prefers, if it has room, or the one with the most room. A host that is new is
+    /// prepared first, where a collector has room for that; elsewhere the lease does both.
+    fn collector_for(
+        &self,
+        crawl: CrawlId,
+        host: &HostKey,
+        record: &HostRecord,
+        now: i64,
+    ) -> Option<(SessionId, Work)> {
+        let preferred = self.slots.owner(host.slot());
+        let fresh_ms = self.config.robots_fresh.as_millis() as i64;
+        let obeys_robots = !self.crawls[&crawl].record.settings.ignore_robots;
+        let is_new = obeys_robots && record.prepared_at_ms.saturating_add(fresh_ms) <= now;
+        let choose = |work: Work| {
+            let room = |collector: &crate::keeper::Collector| match work {
+                Work::Fetch => collector.credit,
+                Work::Prepare => collector.preparations,
+            };
+            let with_room = self.collectors.iter().filter(|(_, collector)| room(collector) > 0);
+            let chosen = with_room.max_by_key(|(_, c)| (preferred == Some(c.id.as_str()), room(c)));
+            chosen.map(|(session, _)| (*session, work))
+        };
+        is_new.then(|| choose(Work::Prepare)).flatten().or_else(|| choose(Work::Fetch))
+    }
+
+    fn grant(
+        &mut self,
+        session: SessionId,
+        work: Work,
+        crawl: CrawlId,
+        host: &HostKey,
+        mut record: HostRecord,
+        now: i64,
+    ) -> Result<()> {
         // As early as the host itself, or a retry that is almost due would be looked at for ever.
         self.frontier.promote_retries(crawl, host, now + EARLY_MS)?;
-        let stretch = self.frontier.stretch(crawl, host, None, URLS_PER_MESSAGE)?;
+        self.take_up_deferred(crawl, host)?;
+        let stretch = match work {
+            Work::Fetch => self.wanted_stretch(crawl, host, None, URLS_PER_MESSAGE)?,
+            Work::Prepare => self.frontier.stretch(crawl, host, None, 1)?,
+        };
         if stretch.urls.is_empty() {
             return self.frontier.requeue_host(crawl, host, now);
         }
         let token = self.frontier.next_token()?;
-        let mut record = self.frontier.host(host)?;
         record.lease_token = token;
         let settings = self.crawls[&crawl].record.settings.clone();
+        let pace = HostPace::of(&self.crawls[&crawl].checked, host, record.crawl_delay_ms);
         let lease_ms = self.config.lease.as_millis() as i64;
         let rests_until_ms = politeness::clamp(now, record.next_allowed_ms).max(now);
         let lease = ActiveLease {
@@ -94,17 +155,23 @@ impl Keeper {
             session: Some(session),
             expires_ms: self.clock.monotonic_ms() + lease_ms + self.config.request_timeout.as_millis() as i64,
             rests_until_ms,
-            delay_ms: politeness::effective_delay_ms(settings.delay_ms, record.crawl_delay_ms),
-            allowance: self.pages_left(crawl).map(|left| left.min(PAGES_PER_LEASE)),
+            delay_ms: pace.delay_ms,
+            request_allowance: pace.requests_left(record.requests_since_pause),
+            // Without pages left only known ones are sent, which are not counted.
+            allowance: self.pages_left_for(crawl, host)?.filter(|left| *left > 0).map(|left| left.min(PAGES_PER_LEASE)),
             saved: 0,
             settled: 0,
             address: None,
             address_busy: false,
             revoked: false,
+            prepares: work == Work::Prepare,
         };
         let robots = self.fresh_robots(host, now)?;
         let Some(collector) = self.collectors.get_mut(&session) else { return Ok(()) };
-        collector.credit -= 1;
+        match work {
+            Work::Fetch => collector.credit -= 1,
+            Work::Prepare => collector.preparations -= 1,
+        }
         self.frontier.grant(&lease.record(&collector.id, collector.embedded), &record)?;
         let message = Lease {
             token,
@@ -115,12 +182,25 @@ impl Keeper {
             page_allowance: lease.allowance.unwrap_or(0),
             urls: Some(urls(token, stretch)),
             robots,
+            pace: Some(pace.to_message(record.requests_since_pause)),
+            prepare: lease.prepares,
         };
         self.leases.insert(lease);
         self.served_last = crawl;
         metrics::counter!("seine_monitor_leases_total").increment(1);
         self.send_durably(session, Message::Lease(message));
         Ok(())
+    }
+
+    /// The URLs of a host that the crawl wants now: all, or when it has all its pages, those to be visited again.
+    fn wanted_stretch(&self, crawl: CrawlId, host: &HostKey, after: Option<Place>, limit: usize) -> Result<Stretch> {
+        let mut stretch = self.frontier.stretch(crawl, host, after, limit)?;
+        if self.pages_left_for(crawl, host)? == Some(0) {
+            let revisits = stretch.urls.iter().take_while(|queued| queued.place.class() == Class::Revisit).count();
+            stretch.exhausted |= revisits < stretch.urls.len();
+            stretch.urls.truncate(revisits);
+        }
+        Ok(stretch)
     }
 
     fn fresh_robots(&self, host: &HostKey, now: i64) -> Result<Vec<Robots>> {
@@ -134,18 +214,63 @@ impl Keeper {
         self.crawls.get(&crawl).is_some_and(|crawl| crawl.record.state() == CrawlState::Running)
     }
 
-    /// Pages that may still be promised to a lease; `None` when the crawl has no limit.
+    /// Whether a page of the crawl may be fetched: a new one, or one that it has.
+    pub(crate) fn wants_anything(&self, crawl: CrawlId) -> bool {
+        self.pages_left(crawl) != Some(0) || self.frontier.progress(crawl).revisits_queued > 0
+    }
+
+    /// New pages that may still be promised to a lease; `None` when the crawl has no limit.
     pub(crate) fn pages_left(&self, crawl: CrawlId) -> Option<u64> {
-        let max_pages = self.crawls.get(&crawl)?.record.settings.max_pages?;
-        let taken = self.frontier.progress(crawl).pages + self.leases.outstanding_pages(crawl);
-        Some(max_pages.saturating_sub(taken))
+        let settings = &self.crawls.get(&crawl)?.record.settings;
+        let progress = self.frontier.progress(crawl);
+        if settings.max_bytes.is_some_and(|most| progress.bytes >= most) {
+            return Some(0);
+        }
+        let taken = progress.pages + self.leases.outstanding_pages(crawl);
+        Some(settings.max_pages?.saturating_sub(taken))
+    }
+
+    /// The same for one host of the crawl.
+    pub(super) fn pages_left_for(&self, crawl: CrawlId, host: &HostKey) -> Result<Option<u64>> {
+        let of_crawl = self.pages_left(crawl);
+        let of_host = match self.host_limit(crawl, host)? {
+            Some((left, _)) => left,
+            None => return Ok(of_crawl),
+        };
+        Ok(Some(of_crawl.map_or(of_host, |of_crawl| of_crawl.min(of_host))))
+    }
+
+    /// Pages that the crawl's limits per host leave, and the rule that will be met.
+    fn host_limit(&self, crawl: CrawlId, host: &HostKey) -> Result<Option<(u64, String)>> {
+        let settings = &self.crawls[&crawl].record.settings;
+        let (most_pages, most_bytes) = (settings.max_pages_per_host, settings.max_bytes_per_host);
+        if most_pages.is_none() && most_bytes.is_none() {
+            return Ok(None);
+        }
+        let host_use = self.frontier.host_use(crawl, host)?;
+        if let Some(most) = most_bytes.filter(|most| host_use.bytes >= *most) {
+            return Ok(Some((0, format!("max-bytes-per-host {most}"))));
+        }
+        Ok(most_pages.map(|most| (most.saturating_sub(host_use.pages), format!("max-pages-per-host {most}"))))
+    }
+
+    /// A host that has given all that it may gives up what waits.
+    pub(super) fn empty_if_full(&mut self, crawl: CrawlId, host: &HostKey) -> Result<()> {
+        if !self.crawls.contains_key(&crawl) {
+            return Ok(());
+        }
+        if let Some((0, rule)) = self.host_limit(crawl, host)? {
+            let outcome = Outcome { kind: OutcomeKind::Excluded.into(), detail: rule, ..Outcome::default() };
+            self.empty(crawl, host, outcome);
+        }
+        Ok(())
     }
 
     pub(crate) fn send_urls(&mut self, session: SessionId, want: &WantUrls) -> Result<()> {
         let Some(lease) = self.leases.held_by(want.token, session) else { return Ok(()) };
         let (crawl, host) = (lease.crawl, lease.host.clone());
         let limit = (want.limit as usize).clamp(1, URLS_PER_MESSAGE);
-        let stretch = self.frontier.stretch(crawl, &host, Place::from_slice(&want.after_place), limit)?;
+        let stretch = self.wanted_stretch(crawl, &host, Place::from_slice(&want.after_place), limit)?;
         self.send(session, Message::Urls(urls(want.token, stretch)));
         Ok(())
     }
@@ -184,6 +309,13 @@ impl Keeper {
             self.send(session, Message::Revoke(Revoke { token, reason: reason.to_owned() }));
         }
     }
+
+    pub(crate) fn revoke_all(&mut self, reason: &str) {
+        let held: Vec<u64> = self.leases.iter().filter(|lease| !lease.revoked).map(|lease| lease.token).collect();
+        for token in held {
+            self.revoke(token, reason);
+        }
+    }
 }
 
 pub(super) fn urls(token: u64, stretch: Stretch) -> Urls {
@@ -198,5 +330,6 @@ pub(super) fn queued_url(queued: Queued) -> QueuedUrl {
         place: queued.place.0.to_vec().into(),
         attempts: queued.entry.attempts,
         redirect_hops: queued.entry.redirect_hops,
+        revisit: queued.entry.revisit,
     }
 }

@@ -7,10 +7,11 @@ use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Heartbeat, Pin, Pinned, Renewed, ReturnLease, RobotsFound, monitor_message::Message};
 
 use super::table::{ActiveLease, SessionId};
-use crate::frontier::record::LeaseRecord;
+use crate::crawl::MAX_DELAY_MS;
+use crate::frontier::record::{HostRecord, LeaseRecord};
 use crate::frontier::{CrawlId, Result};
 use crate::keeper::Keeper;
-use crate::politeness;
+use crate::politeness::{self, HostPace, Trouble};
 
 /// How long a host waits that found its address busy.
 const ADDRESS_BUSY_MS: i64 = 1_000;
@@ -34,23 +35,29 @@ impl Keeper {
     fn lease_of_the_past(&self, record: &LeaseRecord, expires_ms: i64) -> Result<ActiveLease> {
         let host = HostKey::from_stored(record.host.clone());
         let crawl = CrawlId(record.crawl);
-        let asked = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.delay_ms);
-        let delay_ms = politeness::effective_delay_ms(asked, self.frontier.host(&host)?.crawl_delay_ms);
+        let asks_ms = self.frontier.host(&host)?.crawl_delay_ms;
         Ok(ActiveLease {
             token: record.token,
             crawl,
-            host,
             session: None,
             expires_ms,
             rests_until_ms: 0,
-            delay_ms,
+            delay_ms: self.pace(crawl, &host, asks_ms).map_or(0, |pace| pace.delay_ms),
+            request_allowance: Some(record.request_allowance).filter(|allowance| *allowance > 0),
             allowance: None,
             saved: 0,
             settled: 0,
-            address: None,
+            address: record.address.parse().ok(),
             address_busy: false,
             revoked: true,
+            prepares: false,
+            host,
         })
+    }
+
+    /// How the crawl treats the host now; `None` when there is no such crawl any more.
+    fn pace(&self, crawl: CrawlId, host: &HostKey, asks_ms: u32) -> Option<HostPace> {
+        self.crawls.get(&crawl).map(|crawl| HostPace::of(&crawl.checked, host, asks_ms))
     }
 
     pub(crate) fn take_back(&mut self, session: SessionId, returned: &ReturnLease) -> Result<()> {
@@ -60,18 +67,37 @@ impl Keeper {
         let Some(lease) = self.leases.remove(returned.token) else { return Ok(()) };
         let now = self.clock.now_ms();
         let mut record = self.frontier.host(&lease.host)?;
-        record.lease_token = 0;
+        self.free(&mut record, now);
         // Without a request robots.txt was not read either, and what is known of it still holds.
         if returned.since_last_request_ms.is_some() {
             record.crawl_delay_ms = returned.crawl_delay_ms;
         }
-        let asked = self.crawls.get(&lease.crawl).map_or(0, |crawl| crawl.record.settings.delay_ms);
-        let delay = politeness::effective_delay_ms(asked, record.crawl_delay_ms);
-        let next = politeness::after_return(now, returned.since_last_request_ms, delay);
-        record.next_allowed_ms = politeness::clamp(now, record.next_allowed_ms).max(next);
+        if lease.prepares {
+            record.prepared_at_ms = now;
+        }
+        if let Some(pace) = self.pace(lease.crawl, &lease.host, record.crawl_delay_ms) {
+            let next = politeness::after_return(now, returned.since_last_request_ms, pace.delay_ms);
+            let slowness = i64::from(returned.rest_ms.min(MAX_DELAY_MS));
+            record.rest_until(next.max(now + slowness), Trouble::None);
+            pace.count_requests(&mut record, returned.requests, now);
+        }
         self.frontier.release(lease.token, &record)?;
         let wait = if lease.address_busy { now + ADDRESS_BUSY_MS } else { now };
-        self.frontier.requeue_host(lease.crawl, &lease.host, record.next_allowed_ms.max(wait))?;
+        self.put_back(&lease, record.next_allowed_ms.max(wait))
+    }
+
+    /// The host has no lease any more. A rest that is over, or that no clock can have meant, is forgotten.
+    fn free(&self, record: &mut HostRecord, now: i64) {
+        record.lease_token = 0;
+        record.next_allowed_ms = politeness::clamp(now, record.next_allowed_ms);
+        if record.next_allowed_ms <= now {
+            record.set_trouble(Trouble::None);
+        }
+    }
+
+    fn put_back(&mut self, lease: &ActiveLease, ready_ms: i64) -> Result<()> {
+        self.frontier.requeue_host(lease.crawl, &lease.host, ready_ms)?;
+        self.empty_if_full(lease.crawl, &lease.host)?;
         self.grant_soon();
         self.finish_if_done(lease.crawl)
     }
@@ -80,13 +106,16 @@ impl Keeper {
     fn give_up(&mut self, lease: &ActiveLease) -> Result<()> {
         let now = self.clock.now_ms();
         let mut record = self.frontier.host(&lease.host)?;
-        record.lease_token = 0;
-        let next = politeness::after_loss(now, lease.delay_ms);
-        record.next_allowed_ms = politeness::clamp(now, record.next_allowed_ms).max(next);
+        self.free(&mut record, now);
+        record.rest_until(politeness::after_loss(now, lease.delay_ms), Trouble::None);
+        // It may have made all the requests that it was allowed.
+        if let (Some(pace), Some(allowed)) =
+            (self.pace(lease.crawl, &lease.host, record.crawl_delay_ms), lease.request_allowance)
+        {
+            pace.count_requests(&mut record, allowed, now);
+        }
         self.frontier.release(lease.token, &record)?;
-        self.frontier.requeue_host(lease.crawl, &lease.host, record.next_allowed_ms)?;
-        self.grant_soon();
-        self.finish_if_done(lease.crawl)
+        self.put_back(lease, record.next_allowed_ms)
     }
 
     pub(crate) fn expire_leases(&mut self) -> Result<()> {
@@ -120,6 +149,9 @@ impl Keeper {
     }
 
     pub(crate) fn renew(&mut self, session: SessionId, heartbeat: &Heartbeat) {
+        if let Some(collector) = self.collectors.get_mut(&session) {
+            (collector.memory_bytes, collector.load) = (heartbeat.memory_bytes, heartbeat.load);
+        }
         let until = self.clock.monotonic_ms()
             + self.config.lease.as_millis() as i64
             + self.config.request_timeout.as_millis() as i64;
@@ -133,8 +165,8 @@ impl Keeper {
         self.send(session, Message::Renewed(Renewed { tokens }));
     }
 
-    pub(crate) fn pin(&mut self, session: SessionId, pin: &Pin) {
-        let Some(lease) = self.leases.held_by(pin.token, session) else { return };
+    pub(crate) fn pin(&mut self, session: SessionId, pin: &Pin) -> Result<()> {
+        let Some(lease) = self.leases.held_by(pin.token, session) else { return Ok(()) };
         let crawl = lease.crawl;
         let limit = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.hosts_per_ip as usize);
         let address = pin.address.parse::<IpAddr>().ok().map(|address| address.to_canonical());
@@ -144,8 +176,25 @@ impl Keeper {
             lease.address_busy = !go;
             // Networks allowed by name are not counted: they would fill the limit of nobody.
             lease.address = address.filter(|_| go && !pin.allowed_by_name);
+            let lease = lease.clone();
+            self.note_address(session, &lease, address)?;
         }
         self.send(session, Message::Pinned(Pinned { token: pin.token, go }));
+        Ok(())
+    }
+
+    /// The address of a lease counts after a restart too; that of a host is told to people.
+    fn note_address(&mut self, session: SessionId, lease: &ActiveLease, address: Option<IpAddr>) -> Result<()> {
+        if let (Some(_), Some(collector)) = (lease.address, self.collectors.get(&session)) {
+            self.frontier.put_lease(&lease.record(&collector.id, collector.embedded))?;
+        }
+        let mut record = self.frontier.host(&lease.host)?;
+        let address = address.map(|address| address.to_string()).unwrap_or_default();
+        if record.address != address {
+            record.address = address;
+            self.frontier.put_host(&record)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn keep_robots(&mut self, session: SessionId, found: RobotsFound) -> Result<()> {

@@ -1,13 +1,16 @@
 //! Taking in what became of a page, under the fence of its lease's token.
 
 use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Settle, Settled, monitor_message::Message};
 
 use super::table::SessionId;
 use crate::frontier::place::Place;
+use crate::frontier::record::QueueEntry;
 use crate::frontier::{CrawlId, Result, Settlement};
 use crate::keeper::Keeper;
-use crate::politeness;
+use crate::politeness::{self, Skip, Trouble};
+use crate::visit;
 
 impl Keeper {
     pub(crate) fn settle(&mut self, session: SessionId, settle: Settle) -> Result<()> {
@@ -29,18 +32,19 @@ impl Keeper {
 
     fn apply(&mut self, token: u64, crawl: CrawlId, host: &HostKey, place: Place, outcome: Outcome) -> Result<()> {
         let now = self.clock.now_ms();
-        self.note_patience(host, &outcome, now)?;
-        let saved = outcome.kind() == OutcomeKind::Saved;
-        let retry = match self.frontier.queued(crawl, host, place)? {
-            Some(entry) if may_pass(outcome.kind()) => politeness::retry_after_failure(entry.attempts + 1),
-            _ => None,
-        };
-        let settlement = match retry {
-            Some(wait) => Settlement::Retry { due_ms: now + wait, outcome },
-            None => Settlement::Done(outcome),
-        };
-        let settled = self.frontier.settle(crawl, host, place, settlement)?;
-        if settled && saved {
+        self.note_behaviour(token, crawl, host, &outcome, now)?;
+        let Some(entry) = self.frontier.queued(crawl, host, place)? else { return Ok(()) };
+        let max_attempts = self.crawls[&crawl].record.settings.max_attempts;
+        let retry = may_pass(outcome.kind())
+            .then(|| politeness::retry_after_failure(entry.attempts + 1, max_attempts))
+            .flatten();
+        if let Some(wait) = retry {
+            let settlement = Settlement::Retry { due_ms: now + wait, outcome };
+            return self.frontier.settle(crawl, host, place, settlement).map(drop);
+        }
+        let new_page = outcome.kind() == OutcomeKind::Saved && !is_saved_already(&entry);
+        self.finish_visit(crawl, host, place, entry, outcome, now)?;
+        if new_page {
             metrics::counter!("seine_monitor_pages_total").increment(1);
             if let Some(lease) = self.leases.iter_mut().find(|lease| lease.token == token) {
                 lease.saved += 1;
@@ -49,28 +53,105 @@ impl Keeper {
         Ok(())
     }
 
-    /// A host that asks for patience is left alone; one that answers again starts anew.
-    fn note_patience(&mut self, host: &HostKey, outcome: &Outcome, now: i64) -> Result<()> {
+    /// The URL is done with, until its next visit.
+    fn finish_visit(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        place: Place,
+        entry: QueueEntry,
+        outcome: Outcome,
+        now: i64,
+    ) -> Result<()> {
+        let before = match (&entry.revisit, CanonicalUrl::parse(&entry.url)) {
+            (Some(_), Ok(url)) => self.frontier.record(crawl, &url)?,
+            _ => None,
+        };
+        let mut record = visit::after(before, entry, outcome, now);
+        record.next_visit_ms = self.plan_visit(crawl, &record, now);
+        self.frontier.settle(crawl, host, place, Settlement::Done(Box::new(record))).map(drop)
+    }
+
+    /// A host that asks for patience is left alone; one that keeps failing is skipped, and at last given up.
+    fn note_behaviour(
+        &mut self,
+        token: u64,
+        crawl: CrawlId,
+        host: &HostKey,
+        outcome: &Outcome,
+        now: i64,
+    ) -> Result<()> {
         let mut record = self.frontier.host(host)?;
-        match outcome.kind() {
-            OutcomeKind::SlowDown => {
-                let until = politeness::block_until(now, outcome.retry_after_s, record.blocks);
-                record.next_allowed_ms = record.next_allowed_ms.max(until);
-                record.blocks += 1;
+        let kind = outcome.kind();
+        if kind == OutcomeKind::SlowDown {
+            let blocks = politeness::forgive(record.blocks, record.blocked_at_ms, record.blocked_until_ms, now);
+            let until = politeness::block_until(now, outcome.retry_after_s, blocks, rand::random());
+            record.rest_until(until, Trouble::Blocked);
+            // Requests that were under way when the first one was refused are the same refusal.
+            if now >= record.blocked_until_ms {
+                record.blocks = blocks + 1;
             }
-            OutcomeKind::Saved if record.blocks > 0 => record.blocks = 0,
-            _ => return Ok(()),
+            record.blocked_at_ms = now;
+            record.blocked_until_ms = until;
+        } else if is_failure_of_the_host(kind) {
+            let is_skipped = record.next_allowed_ms > now && record.trouble() == Trouble::Failing;
+            if is_skipped {
+                return Ok(());
+            }
+            record.failures += 1;
+            match politeness::skip(record.failures, record.skips) {
+                Skip::No => {}
+                Skip::For(ms) => {
+                    record.skips += 1;
+                    record.rest_until(now + ms, Trouble::Failing);
+                    tracing::info!(host = host.as_str(), seconds = ms / 1000, "host keeps failing and is skipped");
+                    self.revoke(token, "the host keeps failing");
+                }
+                Skip::GiveUp => {
+                    record.skips = 0;
+                    record.failures = 0;
+                    tracing::info!(host = host.as_str(), "host is given up");
+                    self.give_up_host(crawl, host, outcome);
+                    self.revoke(token, "the host is given up");
+                }
+            }
+        } else if record.failures > 0 && outcome.status > 0 {
+            record.failures = 0;
+            record.skips = 0;
+        } else {
+            return Ok(());
         }
         self.frontier.put_host(&record)
     }
+
+    /// All that waits on the host is settled at once.
+    fn give_up_host(&mut self, crawl: CrawlId, host: &HostKey, last: &Outcome) {
+        let detail = format!("its host failed again and again; the last time: {}", describe(last));
+        let outcome = Outcome { kind: OutcomeKind::HostFailed.into(), detail, ..Outcome::default() };
+        self.empty(crawl, host, outcome);
+    }
+}
+
+/// A visit to a page that counts as saved already.
+fn is_saved_already(entry: &QueueEntry) -> bool {
+    entry.revisit.as_ref().is_some_and(|revisit| revisit.saved)
+}
+
+fn describe(outcome: &Outcome) -> String {
+    let kind = crate::keeper::state_name(outcome.kind());
+    if outcome.detail.is_empty() { kind } else { format!("{kind}, {}", outcome.detail) }
 }
 
 /// Whether the same request may succeed later.
 fn may_pass(kind: OutcomeKind) -> bool {
+    kind == OutcomeKind::SlowDown || is_failure_of_the_host(kind)
+}
+
+/// Whether it is the host that failed rather than the page.
+fn is_failure_of_the_host(kind: OutcomeKind) -> bool {
     matches!(
         kind,
         OutcomeKind::ServerError
-            | OutcomeKind::SlowDown
             | OutcomeKind::RobotsUnavailable
             | OutcomeKind::Timeout
             | OutcomeKind::ConnectionFailed

@@ -25,7 +25,9 @@ pub struct ActiveLease {
     pub rests_until_ms: i64,
     /// Between two requests to the host, as far as known.
     pub delay_ms: i64,
-    /// Pages that may be saved; `None` for no limit.
+    /// Requests that may be made before the host's general pause; `None` when there is none.
+    pub request_allowance: Option<u32>,
+    /// New pages that may be saved; `None` for no limit.
     pub allowance: Option<u64>,
     pub saved: u64,
     pub settled: u64,
@@ -33,6 +35,8 @@ pub struct ActiveLease {
     /// The host's address had too many active hosts.
     pub address_busy: bool,
     pub revoked: bool,
+    /// Only address and robots.txt are to be found out.
+    pub prepares: bool,
 }
 
 #[derive(Debug, Default)]
@@ -92,6 +96,8 @@ impl ActiveLease {
             host: self.host.as_str().to_owned(),
             collector: collector.to_owned(),
             embedded,
+            address: self.address.map(|address| address.to_string()).unwrap_or_default(),
+            request_allowance: self.request_allowance.unwrap_or(0),
         }
     }
 }

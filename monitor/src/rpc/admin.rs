@@ -2,8 +2,9 @@
 
 use seine_proto::monitor::v1::admin_server::Admin;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, AddCrawlResponse, ExplainRequest, ExplainResponse, GetCrawlRequest, GetCrawlResponse,
-    ListCrawlsRequest, ListCrawlsResponse, SetCrawlStateRequest, SetCrawlStateResponse,
+    AddCrawlRequest, AddCrawlResponse, ExplainRequest, ExplainResponse, ForgetRequest, ForgetResponse, GetCrawlRequest,
+    GetCrawlResponse, ListCrawlsRequest, ListCrawlsResponse, RefreshCrawlRequest, RefreshCrawlResponse,
+    SetCrawlStateRequest, SetCrawlStateResponse,
 };
 use tonic::service::Interceptor;
 use tonic::{Request, Response, Status};
@@ -73,5 +74,20 @@ impl Admin for AdminService {
         let url = request.into_inner().url;
         let explained = self.monitor.ask(|answer| Command::Explain { url, answer }).await?;
         Ok(Response::new(explained))
+    }
+
+    async fn refresh_crawl(
+        &self,
+        request: Request<RefreshCrawlRequest>,
+    ) -> Result<Response<RefreshCrawlResponse>, Status> {
+        let name = request.into_inner().name;
+        let status = self.monitor.ask(|answer| Command::Refresh { name, answer }).await?;
+        Ok(Response::new(RefreshCrawlResponse { status: Some(status) }))
+    }
+
+    async fn forget(&self, request: Request<ForgetRequest>) -> Result<Response<ForgetResponse>, Status> {
+        let request = request.into_inner();
+        let forgotten = self.monitor.ask(|answer| Command::Forget { request, answer }).await?;
+        Ok(Response::new(forgotten))
     }
 }

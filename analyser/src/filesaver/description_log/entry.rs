@@ -132,7 +132,7 @@ pub(crate) fn decode(payload: &[u8]) -> Result<LogEntry, &'static str> {
 mod tests {
     use proptest::prelude::*;
     use seine_proto::common::v1::Description;
-    use seine_proto::filesaver::v1::Withdrawn;
+    use seine_proto::common::v1::Withdrawn;
 
     use super::*;
 

@@ -1,5 +1,7 @@
 //! From the start of a request to its settlement, and the ends of a lease.
 
+use seine_proto::monitor::v1::Revisit;
+
 use super::*;
 
 #[test]
@@ -199,4 +201,71 @@ fn unsettled_pages_are_bounded() {
     assert!(bench.starts().is_empty());
     bench.settled(1);
     assert_eq!(bench.starts().len(), 1);
+}
+
+#[test]
+fn no_more_requests_are_started_than_the_lease_allows() {
+    let mut bench = Bench::prepared(Terms { request_allowance: Some(2), connections: 8, ..terms() }, &[1, 2, 3, 4]);
+    assert_eq!(bench.starts().len(), 2);
+    bench.complete(1);
+    bench.complete(2);
+    assert_eq!(bench.returned().unwrap().requests, 2);
+}
+
+fn known(number: u8, revisit: Revisit) -> QueuedUrl {
+    QueuedUrl { revisit: Some(Box::new(revisit)), ..queued(number) }
+}
+
+fn revisiting(revisit: Revisit) -> Bench {
+    let mut bench = Bench::with(terms(), vec![known(1, revisit)], &[]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    bench.sent.clear();
+    bench.other.clear();
+    bench
+}
+
+#[test]
+fn a_known_page_is_asked_for_with_its_marks_and_may_be_unchanged() {
+    let mut bench = revisiting(Revisit { etag: "\"a\"".into(), saved: true, ..Revisit::default() });
+    let starts = bench.starts();
+    assert!(matches!(&starts[..], [Start::Page { known, .. }] if known.etag == "\"a\""));
+    bench.ended(1, ending(OutcomeKind::NotModified));
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::NotModified)]);
+}
+
+#[test]
+fn a_page_that_is_gone_is_withdrawn_before_it_is_settled() {
+    let mut bench = revisiting(Revisit { gone_if_missing: true, saved: true, ..Revisit::default() });
+    let (page, _) = bench.start_page();
+    bench.ended(page, ending(OutcomeKind::NotFound));
+    assert!(bench.outcomes().is_empty(), "not before the withdrawal is durable");
+    assert_eq!(bench.other, [Action::Withdraw { page, url: format!("{HOST}/1") }]);
+    bench.tell(Event::Saved { page, archive: None });
+    let [Message::Settle(settle)] = &bench.sent[..] else { panic!("{:?}", bench.sent) };
+    assert!(settle.outcome.as_ref().is_some_and(|outcome| outcome.withdrawn));
+    bench.settled(page);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn trouble_never_withdraws_a_page() {
+    for kind in [OutcomeKind::Timeout, OutcomeKind::ServerError, OutcomeKind::ClientError] {
+        let mut bench = revisiting(Revisit { gone_if_missing: true, saved: true, ..Revisit::default() });
+        let (page, _) = bench.start_page();
+        bench.ended(page, ending(kind));
+        assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), kind)]);
+    }
+}
+
+#[test]
+fn an_excluded_page_is_withdrawn_without_a_request_or_even_an_address() {
+    let excluded = known(1, Revisit { withdraw: "deny-urls \"*\"".into(), saved: true, ..Revisit::default() });
+    let mut bench = Bench::with(terms(), vec![excluded], &[]);
+    let page = 1;
+    assert_eq!(bench.other, [Action::Withdraw { page, url: format!("{HOST}/1") }]);
+    bench.tell(Event::Saved { page, archive: None });
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::Excluded)]);
+    bench.settled(page);
+    assert_eq!(bench.returned().unwrap().requests, 0);
 }

@@ -1,6 +1,7 @@
 //! What must be known of a host before its pages may be fetched: address, pin, robots.txt.
 
 use super::*;
+use crate::host_worker::pacing::GRACE;
 
 #[test]
 fn nothing_starts_before_the_pin_is_confirmed() {
@@ -24,19 +25,26 @@ fn a_refused_pin_returns_the_lease_at_once() {
 }
 
 #[test]
-fn a_denied_or_unknown_address_settles_every_url_without_a_request() {
-    let denied = Found::Denied("10.0.0.1".parse().unwrap());
-    let unknown = Found::Unknown("no such name".into());
-    for (found, kind) in [(denied, OutcomeKind::AddressNotAllowed), (unknown, OutcomeKind::NameNotFound)] {
-        let mut bench = Bench::new(terms(), &[1, 2]);
-        bench.tell(Event::AddressFound { origin: HOST.into(), found });
-        assert!(bench.starts().is_empty());
-        assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), kind), (format!("{HOST}/2"), kind)]);
-        assert!(bench.returned().is_none(), "not before all is settled");
-        bench.settled(1);
-        bench.settled(2);
-        assert!(bench.returned().is_some());
-    }
+fn a_denied_address_settles_every_url_without_a_request() {
+    let mut bench = Bench::new(terms(), &[1, 2]);
+    let found = Found::Denied("10.0.0.1".parse().unwrap());
+    bench.tell(Event::AddressFound { origin: HOST.into(), found });
+    assert!(bench.starts().is_empty());
+    let kind = OutcomeKind::AddressNotAllowed;
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), kind), (format!("{HOST}/2"), kind)]);
+    assert!(bench.returned().is_none(), "not before all is settled");
+    bench.settled(1);
+    bench.settled(2);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn an_unknown_name_costs_one_url_an_attempt_and_the_others_nothing() {
+    let mut bench = Bench::new(terms(), &[1, 2]);
+    bench.tell(Event::AddressFound { origin: HOST.into(), found: Found::Unknown("no such name".into()) });
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::NameNotFound)]);
+    bench.settled(1);
+    assert!(bench.returned().is_some(), "it is the host that failed");
 }
 
 #[test]
@@ -55,7 +63,7 @@ fn robots_are_read_first_counted_in_the_pace_and_obeyed() {
     assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::RefusedByRobots)]);
     bench.wait(ms(900));
     assert!(bench.starts().is_empty(), "the host asks for a second");
-    bench.wait(ms(200));
+    bench.wait(ms(100) + GRACE + ms(1));
     assert_eq!(bench.start_page().1, "/2");
     bench.ended(2, ending(OutcomeKind::Timeout));
     bench.settled(1);
@@ -64,20 +72,27 @@ fn robots_are_read_first_counted_in_the_pace_and_obeyed() {
 }
 
 #[test]
-fn unreadable_robots_settle_every_url_of_the_origin_only() {
-    let mut urls: Vec<QueuedUrl> = [1, 2].map(queued).into();
-    urls.push(QueuedUrl { url: "https://example.org/3".into(), ..queued(3) });
-    let mut bench = Bench::with(Terms { ignore_robots: false, ..terms() }, urls, &[]);
-    bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+fn unreadable_robots_cost_one_url_an_attempt_and_the_others_nothing() {
+    let mut bench = Bench::prepared(Terms { ignore_robots: false, ..terms() }, &[1, 2]);
     assert_eq!(bench.starts().len(), 1);
     let answer = RobotsAnswer::Verdict(Verdict::Unavailable("500".into()));
     bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
-    let kind = OutcomeKind::RobotsUnavailable;
-    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), kind), (format!("{HOST}/2"), kind)]);
-    assert!(
-        matches!(bench.other.last(), Some(Action::FindAddress { origin, .. }) if &**origin == "https://example.org")
-    );
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::RobotsUnavailable)]);
+    bench.settled(1);
+    assert_eq!(bench.returned().unwrap().requests, 1);
+}
+
+#[test]
+fn a_host_that_is_prepared_is_returned_before_any_page_is_fetched() {
+    let mut bench = Bench::prepared(Terms { ignore_robots: false, prepare: true, ..terms() }, &[1]);
+    assert!(matches!(&bench.starts()[..], [Start::Robots { .. }]));
+    let body = Bytes::from_static(b"user-agent: seine\ncrawl-delay: 2");
+    let answer = RobotsAnswer::Verdict(Verdict::Rules(body.clone()));
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsParsed { origin: HOST.into(), rules: Arc::new(Rules::parse(&body, "Seine")) });
+    assert!(bench.starts().is_empty() && bench.outcomes().is_empty());
+    let returned = bench.returned().unwrap();
+    assert_eq!((returned.requests, returned.crawl_delay_ms), (1, 2_000));
 }
 
 #[test]

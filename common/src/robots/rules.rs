@@ -29,6 +29,15 @@ pub struct Rules {
 struct Rule {
     pattern: Pattern,
     allow: bool,
+    line: u32,
+}
+
+/// What the file says of one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    pub allow: bool,
+    /// The number of the line that decides; `None` when no rule speaks of the path.
+    pub line: Option<u32>,
 }
 
 /// Rules as they are read: those of the groups that name the robot, and those of `*`.
@@ -49,7 +58,7 @@ impl Rules {
         // Whether the group at hand names us, or everyone. A crawl-delay ends the list of names as rules do, but only
         // for later crawl-delays: "a, delay 1, b, delay 2, disallow" forbids both, with a delay for each.
         let (mut for_rules, mut for_delay) = (Listed::default(), Listed::default());
-        for line in lines(&body) {
+        for (number, line) in lines(&body) {
             match line {
                 Line::UserAgent(name) => {
                     for_rules.name(name, agent);
@@ -59,10 +68,10 @@ impl Rules {
                 Line::Allow(text) | Line::Disallow(text) => {
                     let allow = matches!(line, Line::Allow(_));
                     if for_rules.own {
-                        own.add(text, allow);
+                        own.add(text, allow, number);
                     }
                     if for_rules.everyone {
-                        everyone.add(text, allow);
+                        everyone.add(text, allow, number);
                     }
                     for_rules.closed = true;
                     for_delay.closed = true;
@@ -83,12 +92,20 @@ impl Rules {
 
     /// Whether path and query may be fetched.
     pub fn allow(&self, path_and_query: &str) -> bool {
+        self.decision(path_and_query).allow
+    }
+
+    pub fn decision(&self, path_and_query: &str) -> Decision {
+        let no_rule = Decision { allow: true, line: None };
         if self.rules.is_empty() {
-            return true;
+            return no_rule;
         }
         let path = normal_form(path_and_query.as_bytes());
-        path == b"/robots.txt"
-            || self.rules.iter().find(|rule| rule.pattern.matches(&path)).is_none_or(|rule| rule.allow)
+        if path == b"/robots.txt" {
+            return no_rule;
+        }
+        let first = self.rules.iter().find(|rule| rule.pattern.matches(&path));
+        first.map_or(no_rule, |rule| Decision { allow: rule.allow, line: Some(rule.line) })
     }
 
     /// What the file asks for, at most [`MAX_CRAWL_DELAY`].
@@ -120,14 +137,14 @@ impl Listed {
 }
 
 impl Group {
-    fn add(&mut self, text: &[u8], allow: bool) {
+    fn add(&mut self, text: &[u8], allow: bool, line: u32) {
         // An empty value says nothing: `Disallow:` is how a file allows everything.
         if text.is_empty() {
             return;
         }
-        self.rules.push(Rule { pattern: Pattern::parse(text), allow });
+        self.rules.push(Rule { pattern: Pattern::parse(text), allow, line });
         if allow && let Some(pattern) = Pattern::directory_of_index(text) {
-            self.rules.push(Rule { pattern, allow });
+            self.rules.push(Rule { pattern, allow, line });
         }
     }
 
@@ -145,7 +162,7 @@ impl Group {
                     false => Some(rule),
                     // On the safe side: forbid more, allow less.
                     true if rule.allow => None,
-                    true => Some(Rule { pattern: rule.pattern.into_prefix(), allow: false }),
+                    true => Some(Rule { pattern: rule.pattern.into_prefix(), allow: false, line: rule.line }),
                 }
             })
             .collect();

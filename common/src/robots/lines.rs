@@ -15,8 +15,20 @@ pub enum Line<'a> {
     CrawlDelay(f64),
 }
 
-pub fn lines(body: &[u8]) -> impl Iterator<Item = Line<'_>> {
-    body.split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(understand)
+/// The understood lines with their numbers, from 1.
+pub fn lines(body: &[u8]) -> impl Iterator<Item = (u32, Line<'_>)> {
+    let (mut number, mut after_cr) = (1, false);
+    body.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')).filter_map(move |piece| {
+        let (text, end) = match piece.split_last() {
+            Some((&end @ (b'\n' | b'\r'), text)) => (text, Some(end)),
+            _ => (piece, None),
+        };
+        let here = number;
+        let ends_the_line_before = after_cr && text.is_empty() && end == Some(b'\n');
+        number += u32::from(end.is_some() && !ends_the_line_before);
+        after_cr = end == Some(b'\r');
+        Some((here, understand(text)?))
+    })
 }
 
 fn understand(line: &[u8]) -> Option<Line<'_>> {
@@ -97,6 +109,14 @@ mod tests {
         assert_eq!(one("allow: /a b"), Some(Line::Allow(b"/a b")));
         assert_eq!(one("noindex: /a"), None);
         assert_eq!(one("disallow /a /b"), None);
+    }
+
+    #[test]
+    fn lines_are_numbered_whatever_ends_them() {
+        let numbers = |body: &str| lines(body.as_bytes()).map(|(number, _)| number).collect::<Vec<_>>();
+        assert_eq!(numbers("allow: a\n\nallow: b\nallow: c"), [1, 3, 4]);
+        assert_eq!(numbers("allow: a\r\n\r\nallow: b\r\n"), [1, 3]);
+        assert_eq!(numbers("allow: a\rallow: b\r\rallow: c"), [1, 2, 4]);
     }
 
     #[test]

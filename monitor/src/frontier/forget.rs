@@ -1,0 +1,106 @@
+//! Forgetting: a URL stays known, so that no link brings it back, but nothing of it is kept and it is never visited.
+
+use prost::Message;
+use rocksdb::WriteBatch;
+use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::{Outcome, OutcomeKind};
+
+use super::record::{QueueEntry, UrlRecord, decode};
+use super::settle::count;
+use super::sieve::Seen;
+use super::store::{QUEUE, RECORDS, RETRIES, RocksFrontier, SEEN, VISITS};
+use super::{CrawlId, Forgotten, Known, Result, key};
+use crate::MonitorError;
+
+/// The rule that keeps a forgotten URL out.
+pub const FORGOTTEN: &str = "forgotten";
+
+impl RocksFrontier {
+    pub(super) fn forget_host(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        from: &[u8],
+        limit: usize,
+    ) -> Result<Forgotten> {
+        let host_key = self.host_key(crawl, host);
+        // What waits first, so that it is among the records below.
+        while self.end_all_stays(crawl, host, &forgotten(), limit)? == limit {}
+        let from = if from.is_empty() { host_key.to_vec() } else { from.to_vec() };
+        let batch: Vec<_> = self.scan(RECORDS, &host_key, &from).take(limit + 1).collect::<Result<_>>()?;
+        let mut told = Forgotten::default();
+        for (key, value) in batch.iter().take(limit) {
+            let url_key = key.as_ref().try_into().map_err(|_| MonitorError::Corrupt("URL record"))?;
+            let record: UrlRecord = decode(value, "URL record")?;
+            if let Some(url) = self.forget_record(crawl, &url_key, record)? {
+                told.saved.push(url);
+            }
+        }
+        told.next = batch.get(limit).map(|(key, _)| key.to_vec()).unwrap_or_default();
+        Ok(told)
+    }
+
+    pub(super) fn forget_one(&mut self, crawl: CrawlId, url: &CanonicalUrl) -> Result<bool> {
+        let host_key = self.host_key(crawl, &url.host());
+        let url_key = key::url(&host_key, self.fingerprinter.of(url.as_str().as_bytes()));
+        let waiting = match self.look_up(crawl, url)? {
+            Some(Known::Queued(queued)) => Some((QUEUE, key::queue(&host_key, queued.place).to_vec(), queued.place)),
+            Some(Known::Retrying(_)) => {
+                let seen = self.db.get_pinned_cf(self.table(SEEN), url_key)?;
+                match seen.map(|seen| Seen::decode(&seen)).transpose()? {
+                    Some(Seen::Retrying { due_ms, place, .. }) => {
+                        Some((RETRIES, key::retry(&host_key, due_ms, place).to_vec(), place))
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        if let Some((table, key, place)) = waiting {
+            let mut batch = WriteBatch::default();
+            batch.delete_cf(self.table(table), key);
+            let progress = self.progress.entry(crawl).or_default();
+            progress.queued = progress.queued.saturating_sub(1);
+            progress.count_class(place.class(), -1);
+            self.put_progress(&mut batch, crawl);
+            self.db.write(batch)?;
+        }
+        let unknown = || UrlRecord {
+            entry: QueueEntry { url: url.as_str().to_owned(), ..QueueEntry::default() },
+            outcome: forgotten(),
+            ..UrlRecord::default()
+        };
+        let record = self.record_at(&url_key)?.unwrap_or_else(unknown);
+        Ok(self.forget_record(crawl, &url_key, record)?.is_some())
+    }
+
+    /// The URL, when it may be in the index. One that was forgotten before is told again: its withdrawal may have been
+    /// interrupted.
+    fn forget_record(
+        &mut self,
+        crawl: CrawlId,
+        url_key: &[u8; key::URL_BYTES],
+        record: UrlRecord,
+    ) -> Result<Option<String>> {
+        let was_saved = record.outcome.archive.is_some();
+        let url = record.entry.url.clone();
+        let mut batch = WriteBatch::default();
+        let progress = self.progress.entry(crawl).or_default();
+        count(progress, &record.outcome, -1);
+        batch.delete_cf(self.table(VISITS), key::visit(url_key, record.next_visit_ms));
+        batch.put_cf(self.table(SEEN), url_key, Seen::Settled { depth: record.entry.depth }.encode());
+        // The archive position stays: it says that the page had been saved.
+        let outcome = Outcome { archive: record.outcome.archive.clone(), ..forgotten() };
+        let entry = QueueEntry { revisit: None, ..record.entry };
+        let kept = UrlRecord { entry, outcome, ..UrlRecord::default() };
+        batch.put_cf(self.table(RECORDS), url_key, kept.encode_to_vec());
+        self.put_progress(&mut batch, crawl);
+        self.db.write(batch)?;
+        Ok(was_saved.then_some(url))
+    }
+}
+
+fn forgotten() -> Outcome {
+    Outcome { kind: OutcomeKind::Excluded.into(), detail: FORGOTTEN.to_owned(), ..Outcome::default() }
+}

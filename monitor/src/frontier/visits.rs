@@ -1,0 +1,96 @@
+//! Known URLs and their next visits: the clock-ordered index of what is due, and the way back into the queue.
+//!
+//! A settled URL stands in `visits` under the time from which it is due. Queued again, it leaves that index and its
+//! record stays, so that what is known of it is not lost while it waits; settling writes both anew.
+
+use rocksdb::WriteBatch;
+use seine_common::host::HostKey;
+
+use super::place::{Class, Place};
+use super::record::{QueueEntry, UrlRecord, decode};
+use super::sieve::Seen;
+use super::store::{HEADS, QUEUE, RocksFrontier, SEEN, VISITS};
+use super::{Candidate, CrawlId, Result, key};
+use crate::MonitorError;
+use prost::Message;
+
+impl RocksFrontier {
+    pub(super) fn first_due(&self, crawl: CrawlId, before_ms: i64, limit: usize) -> Result<Vec<UrlRecord>> {
+        let prefix = key::crawl(crawl);
+        let mut due = Vec::new();
+        for item in self.scan(VISITS, &prefix, &prefix) {
+            let (due_ms, url_key) = key::read_visit(&item?.0).ok_or(MonitorError::Corrupt("visit"))?;
+            if due_ms >= before_ms || due.len() == limit {
+                break;
+            }
+            due.push(self.record_at(&url_key)?.ok_or(MonitorError::Corrupt("visit"))?);
+        }
+        Ok(due)
+    }
+
+    pub(super) fn earliest_due(&self, crawl: CrawlId) -> Result<Option<i64>> {
+        let prefix = key::crawl(crawl);
+        let first = self.scan(VISITS, &prefix, &prefix).next().transpose()?;
+        first.map(|(key, _)| Ok(key::read_visit(&key).ok_or(MonitorError::Corrupt("visit"))?.0)).transpose()
+    }
+
+    pub(super) fn queue_known(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        let mut hosts: Vec<HostKey> = Vec::new();
+        let mut queued = 0;
+        for visit in visits {
+            let host_key = self.host_key(crawl, &visit.host);
+            let url_key = key::url(&host_key, self.fingerprinter.of(visit.url.as_str().as_bytes()));
+            let seen = self.db.get_pinned_cf(self.table(SEEN), url_key)?;
+            let settled = seen.map(|seen| Seen::decode(&seen)).transpose()?;
+            let (Some(Seen::Settled { depth }), Some(record)) = (settled, self.record_at(&url_key)?) else { continue };
+            if record.next_visit_ms == 0 {
+                continue;
+            }
+            batch.delete_cf(self.table(VISITS), key::visit(&url_key, record.next_visit_ms));
+            batch.put_cf(self.table(SEEN), url_key, Seen::Queued { depth, place: visit.place }.encode());
+            batch.put_cf(self.table(QUEUE), key::queue(&host_key, visit.place), visit.entry.encode_to_vec());
+            hosts.push(visit.host);
+            queued += 1;
+        }
+        hosts.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+        hosts.dedup();
+        for host in &hosts {
+            if self.db.get_pinned_cf(self.table(HEADS), self.host_key(crawl, host))?.is_none() {
+                self.enter_ready(&mut batch, crawl, host, now_ms);
+            }
+        }
+        let progress = self.progress.entry(crawl).or_default();
+        progress.queued += queued;
+        progress.count_class(Class::Revisit, queued as i64);
+        self.put_progress(&mut batch, crawl);
+        Ok(self.db.write(batch)?)
+    }
+
+    /// Links of valuable pages that were put off get their turn.
+    pub(super) fn take_up_deferred(&mut self, crawl: CrawlId, host: &HostKey, limit: usize) -> Result<usize> {
+        let prefix = self.host_key(crawl, host);
+        let first = key::queue(&prefix, Place::in_turn(Class::Deferred, 0, 0));
+        let mut batch = WriteBatch::default();
+        let mut moved = 0;
+        for item in self.scan(QUEUE, &prefix, &first).take(limit) {
+            let (key, value) = item?;
+            let place = Place::from_slice(&key[key::HOST_BYTES..]).ok_or(MonitorError::Corrupt("place"))?;
+            let entry: QueueEntry = decode(&value, "queue entry")?;
+            let place = place.moved_to(Class::Breadth);
+            batch.delete_cf(self.table(QUEUE), &key);
+            batch.put_cf(self.table(QUEUE), key::queue(&prefix, place), &value);
+            let url_key = key::url(&prefix, self.fingerprinter.of(entry.url.as_bytes()));
+            batch.put_cf(self.table(SEEN), url_key, Seen::Queued { depth: entry.depth, place }.encode());
+            moved += 1;
+        }
+        if moved > 0 {
+            let progress = self.progress.entry(crawl).or_default();
+            progress.count_class(Class::Deferred, -moved);
+            progress.count_class(Class::Breadth, moved);
+            self.put_progress(&mut batch, crawl);
+            self.db.write(batch)?;
+        }
+        Ok(moved as usize)
+    }
+}

@@ -1,0 +1,170 @@
+//! Everything that is known about a URL, and why it is as it is.
+
+use seine_common::host::HostKey;
+use seine_common::robots::{Rules, agent_token};
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::{CrawlVerdict, ExplainResponse, OutcomeKind, RobotsVerdict};
+
+use super::{ActiveCrawl, Keeper};
+use crate::MonitorError;
+use crate::frontier::record::{HostRecord, QueueEntry, UrlRecord};
+use crate::frontier::{CrawlId, Known, Result};
+
+/// URLs counted before the one that is asked for; nobody needs it more exactly.
+const COUNTED_BEFORE: usize = 1_000;
+
+impl Keeper {
+    pub(super) fn explain(&self, url: &str) -> Result<ExplainResponse> {
+        let url = CanonicalUrl::parse(url).map_err(|error| MonitorError::Invalid(error.to_string()))?;
+        let host = url.host();
+        let record = self.frontier.host(&host)?;
+        let now = self.clock.now_ms();
+        let rests = Some(record.next_allowed_ms).filter(|until| *until > now);
+        let verdicts = self.crawls.iter().map(|(id, crawl)| self.verdict(*id, crawl, &url));
+        Ok(ExplainResponse {
+            canonical_url: url.as_str().to_owned(),
+            slot: u32::from(host.slot()),
+            host: host.as_str().to_owned(),
+            crawls: verdicts.collect::<Result<_>>()?,
+            host_rests_until_ms: rests,
+            host_rests_because: rests.map(|_| record.trouble().in_words().to_owned()).unwrap_or_default(),
+            host_state: self.host_state(&host, &record, now)?.to_owned(),
+            address_state: self.address_state(&record, now).to_owned(),
+            address: record.address,
+        })
+    }
+
+    fn host_state(&self, host: &HostKey, record: &HostRecord, now: i64) -> Result<&'static str> {
+        if record.lease_token != 0 {
+            return Ok("active");
+        }
+        for crawl in self.crawls.keys() {
+            if !self.frontier.stretch(*crawl, host, None, 1)?.urls.is_empty() {
+                return Ok(if record.next_allowed_ms > now { "resting" } else { "waiting" });
+            }
+        }
+        Ok("done")
+    }
+
+    /// Of all hosts at the address: one that is active makes it so.
+    fn address_state(&self, record: &HostRecord, now: i64) -> &'static str {
+        let active = self.leases.iter().any(|lease| {
+            lease.host.as_str() == record.host
+                || lease.address.is_some_and(|address| address.to_string() == record.address)
+        });
+        match () {
+            () if active => "active",
+            () if record.address.is_empty() => "",
+            () if record.next_allowed_ms > now => "resting",
+            () => "waiting",
+        }
+    }
+
+    fn verdict(&self, id: CrawlId, crawl: &ActiveCrawl, url: &CanonicalUrl) -> Result<CrawlVerdict> {
+        let url = &crawl.checked.admission.strip(url.clone());
+        let known = self.frontier.known(id, url)?;
+        let depth = match &known {
+            Some(Known::Queued(queued)) => Some(queued.entry.depth),
+            Some(Known::Retrying(entry)) => Some(entry.depth),
+            Some(Known::Settled(record)) => Some(record.entry.depth),
+            None => None,
+        };
+        let excluded_by = crawl.checked.excludes(url, depth.unwrap_or(0));
+        let mut verdict = CrawlVerdict {
+            crawl: crawl.record.settings.name.clone(),
+            depth,
+            rule: excluded_by.clone().unwrap_or_else(|| crawl.checked.admitted_by(url)),
+            robots: self.robots_in_words(crawl, url)?,
+            ..CrawlVerdict::default()
+        };
+        let record = self.frontier.record(id, url)?;
+        let leased = self.leases.of_crawl(id).any(|lease| lease.host == url.host());
+        match known {
+            Some(Known::Queued(queued)) => {
+                let (state, reason) = match leased {
+                    true => ("leased", "its host is being fetched now"),
+                    false => ("queued", "it waits for its host's turn"),
+                };
+                let before = self.frontier.stretch(id, &url.host(), None, COUNTED_BEFORE)?.urls;
+                let before = before.iter().take_while(|other| other.place < queued.place).count();
+                verdict.before_it = Some(before as u32);
+                waits(&mut verdict, state, reason, queued.entry);
+            }
+            Some(Known::Retrying(entry)) => {
+                waits(&mut verdict, "to retry", "it failed and will be tried again", entry);
+            }
+            Some(Known::Settled(UrlRecord { entry, outcome, .. })) => {
+                verdict.state = state_name(outcome.kind());
+                verdict.reason = outcome.detail.clone();
+                verdict.discovered_from = entry.discovered_from;
+                verdict.attempts = entry.attempts;
+                verdict.outcome = Some(outcome);
+            }
+            None => {
+                (verdict.state, verdict.reason) = match excluded_by {
+                    None => ("unknown".into(), "no page that was fetched links to it within the depth".into()),
+                    Some(rule) => ("excluded".into(), rule),
+                };
+            }
+        }
+        if let Some(record) = record {
+            self.add_history(&mut verdict, id, record)?;
+        }
+        Ok(verdict)
+    }
+
+    fn add_history(&self, verdict: &mut CrawlVerdict, id: CrawlId, record: UrlRecord) -> Result<()> {
+        verdict.next_visit_ms = Some(record.next_visit_ms).filter(|due| *due > 0 && self.has_schedule(id));
+        if record.outcome.kind() == OutcomeKind::Saved {
+            verdict.in_index = record.outcome.generate;
+            if record.outcome.fingerprint != 0 {
+                let first = self.frontier.first_with_content(id, record.outcome.fingerprint)?;
+                verdict.duplicate_of = first.filter(|first| *first != record.entry.url).unwrap_or_default();
+            }
+        }
+        verdict.visits = record.visits;
+        Ok(())
+    }
+
+    /// What the robots.txt that is known says, with the line that decides.
+    fn robots_in_words(&self, crawl: &ActiveCrawl, url: &CanonicalUrl) -> Result<String> {
+        if crawl.record.settings.ignore_robots {
+            return Ok("not read: the crawl does not obey robots.txt".to_owned());
+        }
+        let origin = url.origin();
+        let known = self.frontier.robots(&url.host())?.into_iter().find(|robots| robots.origin == origin);
+        let Some(robots) = known else { return Ok(String::new()) };
+        Ok(match robots.verdict() {
+            RobotsVerdict::AllowAll => "allowed: there is no robots.txt".to_owned(),
+            RobotsVerdict::Unavailable => "refused for now: robots.txt could not be read".to_owned(),
+            RobotsVerdict::Unspecified => String::new(),
+            RobotsVerdict::Rules => {
+                let agent = agent_token(&crawl.record.settings.user_agent);
+                let decision = Rules::parse(&robots.body, agent).decision(url.path_and_query());
+                let verb = if decision.allow { "allowed" } else { "refused" };
+                match decision.line {
+                    None => format!("{verb}: no line speaks of it"),
+                    Some(line) => format!("{verb} by line {line}: {}", line_text(&robots.body, line)),
+                }
+            }
+        })
+    }
+}
+
+fn waits(verdict: &mut CrawlVerdict, state: &str, reason: &str, entry: QueueEntry) {
+    verdict.state = state.to_owned();
+    verdict.reason = reason.to_owned();
+    verdict.outcome = entry.last_outcome;
+    verdict.discovered_from = entry.discovered_from;
+    verdict.attempts = entry.attempts;
+}
+
+fn line_text(body: &[u8], number: u32) -> String {
+    let text = String::from_utf8_lossy(body).replace("\r\n", "\n").replace('\r', "\n");
+    text.lines().nth(number.saturating_sub(1) as usize).unwrap_or_default().trim().chars().take(200).collect()
+}
+
+/// `OUTCOME_KIND_REFUSED_BY_ROBOTS` in words: `refused by robots`.
+pub(crate) fn state_name(kind: OutcomeKind) -> String {
+    kind.as_str_name().trim_start_matches("OUTCOME_KIND_").to_ascii_lowercase().replace('_', " ")
+}

@@ -1,0 +1,161 @@
+//! Visiting known URLs again: rounds that a person asks for, schedules, and forgetting.
+//!
+//! Every settled URL is *due* from some time on. Without a schedule that is at once, and nothing happens until somebody
+//! asks for a round: then all that was due before it comes back into the queues, a batch at a time. With a schedule the
+//! Monitor brings in what is due by itself, at the times that the crawl's policy plans.
+
+use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::{CrawlState, CrawlStatus, ForgetRequest, ForgetResponse, forget_request};
+
+use super::Keeper;
+use crate::MonitorError;
+use crate::frontier::place::{Class, Place};
+use crate::frontier::record::{QueueEntry, UrlRecord};
+use crate::frontier::{Candidate, CrawlId, Result};
+use crate::visit;
+
+/// Visits brought in at once; others are served in between.
+const VISITS_AT_ONCE: usize = 500;
+/// URLs forgotten per call.
+const FORGOTTEN_AT_ONCE: usize = 1_000;
+
+impl Keeper {
+    /// From when on the URL is due again.
+    pub(crate) fn plan_visit(&mut self, crawl: CrawlId, record: &UrlRecord, now: i64) -> i64 {
+        let _ = record;
+        // Not before the end of the round that is under way, or it would be due in it again.
+        now.max(self.crawls[&crawl].record.visit_due_before_ms)
+    }
+
+    pub(super) fn has_schedule(&self, id: CrawlId) -> bool {
+        self.crawls[&id].checked.refresh.interval_ms > 0
+    }
+
+    /// When the Monitor itself will visit the next page; `None` without a schedule.
+    pub(super) fn scheduled_visit(&self, id: CrawlId) -> Result<Option<i64>> {
+        if self.has_schedule(id) { self.frontier.next_due(id) } else { Ok(None) }
+    }
+
+    pub(super) fn refresh_now(&mut self, name: &str) -> Result<CrawlStatus> {
+        let id = self.crawl_named(name)?;
+        self.start_round(id)?;
+        self.status(id)
+    }
+
+    /// All that is due now is visited again.
+    pub(super) fn start_round(&mut self, id: CrawlId) -> Result<()> {
+        let now = self.clock.now_ms();
+        let crawl = self.crawls.get_mut(&id).expect("the caller looked the crawl up");
+        // What is settled in this very millisecond is due too.
+        crawl.record.visit_due_before_ms = now + 1;
+        self.change_state(id, CrawlState::Running)?;
+        self.bring_in_due_visits()?;
+        self.finish_if_done(id)
+    }
+
+    /// Whether visits of a round, or of the schedule, are still to be brought in.
+    pub(super) fn has_due_visits(&self, id: CrawlId) -> Result<bool> {
+        Ok(!self.frontier.due_visits(id, self.due_before(id), 1)?.is_empty())
+    }
+
+    fn due_before(&self, id: CrawlId) -> i64 {
+        let round = self.crawls[&id].record.visit_due_before_ms;
+        if self.has_schedule(id) { round.max(self.clock.now_ms()) } else { round }
+    }
+
+    pub(super) fn bring_in_due_visits(&mut self) -> Result<()> {
+        let ids: Vec<CrawlId> = self.crawls.keys().copied().collect();
+        for id in ids {
+            let state = self.crawls[&id].record.state();
+            let wakes_up = state == CrawlState::Finished && self.has_schedule(id);
+            if state != CrawlState::Running && !wakes_up {
+                continue;
+            }
+            let before = self.due_before(id);
+            if before == 0 {
+                continue;
+            }
+            let due = self.frontier.due_visits(id, before, VISITS_AT_ONCE)?;
+            if due.is_empty() {
+                continue;
+            }
+            if wakes_up {
+                self.change_state(id, CrawlState::Running)?;
+            }
+            self.queue_visits(id, due)?;
+            self.grant_soon();
+        }
+        Ok(())
+    }
+
+    fn queue_visits(&mut self, id: CrawlId, due: Vec<UrlRecord>) -> Result<()> {
+        let now = self.clock.now_ms();
+        let sequence = self.frontier.next_sequence(id);
+        let gone_after_ms = self.crawls[&id].checked.refresh.gone_after_ms;
+        let mut visits = Vec::with_capacity(due.len());
+        for (number, record) in due.into_iter().enumerate() {
+            let Ok(url) = CanonicalUrl::parse(&record.entry.url) else {
+                return Err(MonitorError::Corrupt("URL record"));
+            };
+            let excluded_by = self.crawls[&id].checked.excludes(&url, record.entry.depth);
+            let revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
+            if excluded_by.is_some() && !revisit.saved {
+                // Nothing to withdraw and nothing to fetch; a later round may find the rule changed.
+                self.frontier.put_record(id, &url, &UrlRecord { next_visit_ms: self.due_before(id), ..record })?;
+                continue;
+            }
+            let entry = QueueEntry { attempts: 0, revisit: Some(revisit), ..record.entry };
+            let place = Place::in_turn(Class::Revisit, sequence, number as u32);
+            visits.push(Candidate { host: url.host(), url, place, entry });
+        }
+        self.frontier.revisit(id, visits, now)
+    }
+
+    pub(super) fn forget(&mut self, request: &ForgetRequest) -> Result<ForgetResponse> {
+        match &request.what {
+            Some(forget_request::What::Url(url)) => self.forget_url(url),
+            Some(forget_request::What::Host(host)) => self.forget_host(host, &request.cursor),
+            None => Err(MonitorError::Invalid("say which URL or which host to forget".to_owned())),
+        }
+    }
+
+    fn forget_url(&mut self, url: &str) -> Result<ForgetResponse> {
+        let url = CanonicalUrl::parse(url).map_err(|error| MonitorError::Invalid(error.to_string()))?;
+        let mut saved = false;
+        let ids: Vec<CrawlId> = self.crawls.keys().copied().collect();
+        for id in ids {
+            saved |= self.frontier.forget_url(id, &url)?;
+            self.finish_if_done(id)?;
+        }
+        let urls = if saved { vec![url.as_str().to_owned()] } else { Vec::new() };
+        Ok(ForgetResponse { urls, cursor: Default::default() })
+    }
+
+    /// The host is kept out of all crawls from now on.
+    fn forget_host(&mut self, host: &str, cursor: &[u8]) -> Result<ForgetResponse> {
+        let parsed = CanonicalUrl::parse(&format!("http://{host}/")).map(|url| url.host());
+        let host: HostKey = parsed.map_err(|_| MonitorError::Invalid(format!("{host:?} is not a host name")))?;
+        let mut ids = self.crawls.keys().copied().collect::<Vec<_>>().into_iter();
+        // The cursor names the crawl at hand, then the place in it.
+        let (at, from) = match cursor.split_first_chunk::<4>() {
+            Some((id, from)) => (u32::from_be_bytes(*id), from),
+            None => (0, &[][..]),
+        };
+        let mut answer = ForgetResponse::default();
+        let Some(id) = ids.find(|id| id.0 >= at) else { return Ok(answer) };
+        let crawl = self.crawls.get_mut(&id).expect("it was just listed");
+        if !crawl.record.forgotten_hosts.iter().any(|known| known == host.as_str()) {
+            crawl.record.forgotten_hosts.push(host.as_str().to_owned());
+            crawl.checked.forgotten_hosts = crawl.record.forgotten_hosts.iter().cloned().collect();
+            self.frontier.put_crawl(&crawl.record)?;
+        }
+        let from = if id.0 == at { from } else { &[] };
+        let told = self.frontier.forget(id, &host, from, FORGOTTEN_AT_ONCE)?;
+        answer.urls = told.saved;
+        let next = if told.next.is_empty() { ids.next().map(|id| (id, Vec::new())) } else { Some((id, told.next)) };
+        answer.cursor = next.map(|(id, from)| [&id.0.to_be_bytes()[..], &from].concat()).unwrap_or_default().into();
+        self.finish_if_done(id)?;
+        Ok(answer)
+    }
+}

@@ -1,0 +1,79 @@
+//! Why nothing is being fetched, in a sentence: every idle second has a reason.
+
+use seine_proto::monitor::v1::CrawlState;
+
+use super::Keeper;
+use crate::frontier::{CrawlId, Result};
+use crate::politeness;
+
+/// A rest shorter than this is not worth mentioning.
+const NOTABLE_REST_MS: i64 = 1_500;
+
+impl Keeper {
+    /// Empty while something is fetched, or when the crawl is over.
+    pub(super) fn waiting_reason(&self, id: CrawlId) -> Result<String> {
+        let now = self.clock.now_ms();
+        match self.crawls[&id].record.state() {
+            CrawlState::Paused => return Ok("paused by admin".to_owned()),
+            CrawlState::Stopped => return Ok("stopped by admin".to_owned()),
+            CrawlState::Finished => return self.next_visit_reason(id),
+            CrawlState::Unspecified => return Ok(String::new()),
+            CrawlState::Running => {}
+        }
+        if let Some(reason) = &self.disk_full {
+            return Ok(reason.clone());
+        }
+        let mut active = self.leases.of_crawl(id).filter(|lease| lease.session.is_some()).peekable();
+        if active.peek().is_some() {
+            let first =
+                active.min_by_key(|lease| lease.rests_until_ms).filter(|l| l.rests_until_ms > now + NOTABLE_REST_MS);
+            return Ok(first.map_or(String::new(), |lease| rests(lease.host.as_str(), lease.rests_until_ms, "")));
+        }
+        if self.collectors.is_empty() {
+            return Ok("no collector is attached".to_owned());
+        }
+        if let Some(lease) = self.leases.of_crawl(id).next() {
+            return Ok(format!("{} is still leased to a collector that went away", lease.host));
+        }
+        let next = self.frontier.ready(id, 1)?.into_iter().next();
+        let next =
+            next.map(|(at, host)| (politeness::clamp(now, at), host)).filter(|(at, _)| *at > now + NOTABLE_REST_MS);
+        let Some((at, host)) = next else { return Ok(String::new()) };
+        let record = self.frontier.host(&host)?;
+        if record.lease_token != 0 {
+            return Ok(format!("{host} is being fetched for another crawl"));
+        }
+        if record.next_allowed_ms <= now {
+            return Ok(format!("a failed page of {host} is tried again at {}", clock_time(at)));
+        }
+        Ok(rests(host.as_str(), at, record.trouble().in_words()))
+    }
+
+    fn next_visit_reason(&self, id: CrawlId) -> Result<String> {
+        let due = self.scheduled_visit(id)?;
+        Ok(due.map_or(String::new(), |due| format!("no URL is due before {}", date_time(due))))
+    }
+}
+
+fn rests(host: &str, until_ms: i64, because: &str) -> String {
+    let because = if because.is_empty() { String::new() } else { format!(": {because}") };
+    format!("{host} rests until {}{because}", clock_time(until_ms))
+}
+
+fn clock_time(ms: i64) -> String {
+    match utc(ms) {
+        Some(t) => format!("{:02}:{:02}:{:02} UTC", t.hour(), t.minute(), t.second()),
+        None => "later".to_owned(),
+    }
+}
+
+fn date_time(ms: i64) -> String {
+    match utc(ms) {
+        Some(t) => format!("{} {:02}:{:02} UTC", t.date(), t.hour(), t.minute()),
+        None => "the end of time".to_owned(),
+    }
+}
+
+fn utc(ms: i64) -> Option<time::OffsetDateTime> {
+    time::OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).ok()
+}
