@@ -39,6 +39,7 @@ pub enum Part {
     Peers,
     Stages,
     Frontier,
+    Refresh,
 }
 
 impl Args {

@@ -2,7 +2,8 @@
 //!
 //! The test web runs in this process ([`web`]) and records every request. Everything that is measured is a child process
 //! of its own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for
-//! the stages ([`stages`]) and for the frontier under load ([`frontier`]). [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
+//! [`refresh_simulation`] compares refresh policies on a simulated clock. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
@@ -13,6 +14,7 @@ mod seine;
 mod peers;
 mod stages;
 mod frontier;
+mod refresh_simulation;
 mod report;
 mod table;
 
@@ -77,6 +79,10 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     }
     if args.wants(Part::Frontier) {
         report.frontier = Some(frontier::run_in_child(args.frontier_urls, work.path()).await?);
+    }
+    if args.wants(Part::Refresh) {
+        eprintln!("refresh policies on a simulated clock");
+        report.refresh = refresh_simulation::compare(refresh_simulation::Settings::default());
     }
     Ok(report)
 }

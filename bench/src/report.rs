@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frontier::FrontierReport;
 use crate::measure::Cost;
+use crate::refresh_simulation::PolicyResult;
 use crate::web::Sighting;
 
 #[derive(Debug, Serialize)]
@@ -15,6 +16,7 @@ pub struct Report {
     pub peers: Vec<CrawlerRun>,
     pub stages: Vec<Stage>,
     pub frontier: Option<FrontierReport>,
+    pub refresh: Vec<PolicyResult>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -52,6 +54,7 @@ impl Report {
             peers: Vec::new(),
             stages: Vec::new(),
             frontier: None,
+            refresh: Vec::new(),
             remarks: Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::frontier::FrontierReport;
+use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
 
 pub fn render(report: &Report) -> String {
@@ -32,6 +33,10 @@ pub fn render(report: &Report) -> String {
     if let Some(report) = &report.frontier {
         text.push('\n');
         text.push_str(&aligned(&frontier(report)));
+    }
+    if !report.refresh.is_empty() {
+        text.push('\n');
+        text.push_str(&aligned(&refresh(&report.refresh)));
     }
     for remark in &report.remarks {
         let _ = writeln!(text, "\n{remark}");
@@ -109,6 +114,20 @@ fn stages(report: &Report) -> Vec<Vec<String>> {
         format!("{sum:.2}"),
         String::new(),
     ]);
+    rows
+}
+
+fn refresh(results: &[PolicyResult]) -> Vec<Vec<String>> {
+    let head = ["refresh policy, simulated", "visits", "fresh", "age in days"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(results.iter().map(|result| {
+        vec![
+            result.name.to_owned(),
+            result.visits.to_string(),
+            format!("{:.2} %", 100.0 * result.freshness),
+            format!("{:.2}", result.age_days),
+        ]
+    }));
     rows
 }
 

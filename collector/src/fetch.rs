@@ -13,7 +13,6 @@ pub mod body;
 pub mod content_type;
 pub mod redirect;
 pub mod retry_after;
-pub mod http_date;
 pub mod freshness;
 pub mod outcome;
 pub mod robots;

@@ -10,6 +10,7 @@ pub mod host;
 pub mod scope;
 pub mod admission;
 pub mod robots;
+pub mod http_date;
 pub mod fingerprint;
 pub mod address;
 pub mod limits;

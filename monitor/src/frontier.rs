@@ -162,6 +162,9 @@ pub trait Frontier: Send {
     /// Writes a lease again that has changed.
     fn put_lease(&mut self, lease: &LeaseRecord) -> Result<()>;
     fn leases(&self) -> Result<Vec<LeaseRecord>>;
+    /// What is known of a crawl's pages as a whole, for planning visits, as it was stored.
+    fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>>;
+    fn put_planning(&mut self, crawl: CrawlId, planning: &[u8]) -> Result<()>;
     /// The map of slots to collectors, as it was stored.
     fn slots(&self) -> Result<Option<Vec<u8>>>;
     fn put_slots(&mut self, slots: &[u8]) -> Result<()>;

@@ -11,6 +11,7 @@ mod admin;
 mod explain;
 mod waiting;
 mod refresh;
+mod planning;
 mod upkeep;
 mod durable;
 #[cfg(test)]
@@ -195,6 +196,7 @@ pub(crate) struct Keeper {
     pub disk_full: Option<String>,
     disk: DiskGauge,
     upkeep: upkeep::Clocks,
+    planning: planning::Planning,
     answers: DurableAnswers,
 }
 
@@ -220,6 +222,7 @@ impl Keeper {
             disk_full: None,
             disk,
             upkeep: upkeep::Clocks::default(),
+            planning: planning::Planning::default(),
             answers,
         };
         keeper.slots = keeper.frontier.slots()?.map(|bytes| SlotMap::decode(&bytes)).unwrap_or_default();
@@ -270,6 +273,7 @@ impl Keeper {
 
     fn finish(mut self) -> Result<()> {
         self.frontier.save_exclusions()?;
+        self.planning.save(self.frontier.as_mut(), self.clock.now_ms(), true)?;
         for collector in self.collectors.values() {
             let goodbye = Goodbye { reason: "the monitor is shutting down".to_owned() };
             let _ = collector.messages.try_send(wrap(monitor_message::Message::Goodbye(goodbye)));

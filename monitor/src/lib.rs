@@ -11,6 +11,7 @@ pub mod crawl;
 pub mod frontier;
 pub mod politeness;
 pub mod visit;
+pub mod refresh;
 pub mod slots;
 pub mod lease;
 pub mod keeper;

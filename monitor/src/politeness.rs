@@ -10,7 +10,7 @@ mod pace;
 mod trouble;
 
 pub use pace::HostPace;
-pub use trouble::{Skip, Trouble, block_until, forgive, skip};
+pub use trouble::{FAILED_ANSWER, NO_ANSWER, Skip, Trouble, block_until, forgive, skip};
 
 use crate::crawl::MAX_DELAY_MS;
 

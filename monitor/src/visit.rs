@@ -4,67 +4,109 @@
 //! refused by robots.txt) at two visits that lie far enough apart, or excluded by a changed rule. A timeout or a server
 //! error never makes it gone. Not responsible for: when the next visit is (`refresh`).
 
+use seine_common::http_date::http_date;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Revisit, Visit};
 
 use crate::frontier::record::{QueueEntry, UrlRecord};
+use crate::refresh::{History, Seen};
 
 /// Visits remembered for people who ask.
 const VISITS_KEPT: usize = 10;
 
-/// When a page was visited, and what of that found it changed. Stored with its record.
+/// What the visits to a page have shown, as it is stored with its record.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct ChangeHistory {
-    /// Visits that found the page, and those that found it changed, the first not counted.
     #[prost(uint32, tag = "1")]
     pub visits: u32,
     #[prost(uint32, tag = "2")]
     pub changes: u32,
-    #[prost(int64, tag = "3")]
-    pub first_visit_ms: i64,
-    #[prost(int64, tag = "4")]
-    pub last_visit_ms: i64,
-    #[prost(int64, tag = "5")]
-    pub last_change_ms: i64,
-    /// Time between visits that found it unchanged, and between those that found it changed.
+    #[prost(uint64, tag = "3")]
+    pub first_visit_ms: u64,
+    #[prost(uint64, tag = "4")]
+    pub last_visit_ms: u64,
+    #[prost(uint64, tag = "5")]
+    pub last_change_ms: u64,
     #[prost(uint64, tag = "6")]
     pub unchanged_ms: u64,
     #[prost(uint64, tag = "7")]
     pub changed_ms: u64,
-    /// When the page was missing for the first time since it was last there; 0 when it was not.
-    #[prost(int64, tag = "8")]
-    pub missing_since_ms: i64,
+    #[prost(uint32, tag = "8")]
+    pub changed_intervals: u32,
+    #[prost(uint32, tag = "9")]
+    pub dated_changes: u32,
+    #[prost(uint32, tag = "10")]
+    pub intervals: u32,
+    #[prost(uint64, optional, tag = "11")]
+    pub last_modified_ms: Option<u64>,
+    #[prost(uint64, optional, tag = "12")]
+    pub expires_ms: Option<u64>,
+    #[prost(uint64, optional, tag = "13")]
+    pub sitemap_lastmod_ms: Option<u64>,
+    #[prost(uint32, tag = "14")]
+    pub gone_visits: u32,
+    #[prost(uint64, tag = "15")]
+    pub first_gone_ms: u64,
+    #[prost(uint64, tag = "16")]
+    pub last_gone_ms: u64,
+    /// Where it stands in the population of its crawl.
+    #[prost(uint32, optional, tag = "17")]
+    pub cell: Option<u32>,
 }
 
 impl ChangeHistory {
-    fn found(&mut self, at_ms: i64, changed: bool) {
-        if self.visits == 0 {
-            self.first_visit_ms = at_ms;
-            self.last_change_ms = at_ms;
-        } else {
-            let interval = at_ms.saturating_sub(self.last_visit_ms).max(0) as u64;
-            let watched = if changed { &mut self.changed_ms } else { &mut self.unchanged_ms };
-            *watched = watched.saturating_add(interval);
-            self.changes = self.changes.saturating_add(u32::from(changed));
-            if changed {
-                self.last_change_ms = at_ms;
-            }
+    pub fn history(&self) -> History {
+        History {
+            visits: self.visits,
+            changes: self.changes,
+            first_visit_ms: self.first_visit_ms,
+            last_visit_ms: self.last_visit_ms,
+            last_change_ms: self.last_change_ms,
+            unchanged_ms: self.unchanged_ms,
+            changed_ms: self.changed_ms,
+            changed_intervals: self.changed_intervals,
+            dated_changes: self.dated_changes,
+            intervals: self.intervals,
+            last_modified_ms: self.last_modified_ms,
+            expires_ms: self.expires_ms,
+            sitemap_lastmod_ms: self.sitemap_lastmod_ms,
+            gone_visits: self.gone_visits,
+            first_gone_ms: self.first_gone_ms,
+            last_gone_ms: self.last_gone_ms,
         }
-        self.visits = self.visits.saturating_add(1);
-        self.last_visit_ms = at_ms;
-        self.missing_since_ms = 0;
     }
 
-    fn missing(&mut self, at_ms: i64) {
-        if self.missing_since_ms == 0 {
-            self.missing_since_ms = at_ms;
+    fn of(history: &History, cell: Option<u32>) -> Self {
+        Self {
+            visits: history.visits,
+            changes: history.changes,
+            first_visit_ms: history.first_visit_ms,
+            last_visit_ms: history.last_visit_ms,
+            last_change_ms: history.last_change_ms,
+            unchanged_ms: history.unchanged_ms,
+            changed_ms: history.changed_ms,
+            changed_intervals: history.changed_intervals,
+            dated_changes: history.dated_changes,
+            intervals: history.intervals,
+            last_modified_ms: history.last_modified_ms,
+            expires_ms: history.expires_ms,
+            sitemap_lastmod_ms: history.sitemap_lastmod_ms,
+            gone_visits: history.gone_visits,
+            first_gone_ms: history.first_gone_ms,
+            last_gone_ms: history.last_gone_ms,
+            cell,
         }
     }
 
     /// Whether a page that is missing now is gone for good.
-    pub fn gone_if_missing(&self, now_ms: i64, gone_after_ms: u64) -> bool {
-        let since = now_ms.saturating_sub(self.missing_since_ms).max(0) as u64;
-        self.missing_since_ms > 0 && since >= gone_after_ms
+    fn gone_if_missing(&self, now_ms: i64, gone_after_ms: u64) -> bool {
+        let mut history = self.history();
+        history.gone(time(now_ms));
+        history.is_gone(gone_after_ms)
     }
+}
+
+fn time(ms: i64) -> u64 {
+    ms.max(0) as u64
 }
 
 /// The record after a visit. Its next visit is still to be planned.
@@ -76,16 +118,21 @@ pub fn after(before: Option<UrlRecord>, entry: QueueEntry, outcome: Outcome, now
         detail: outcome.detail.clone(),
     };
     let before = before.unwrap_or_default();
-    let mut history = before.history.unwrap_or_default();
+    let stored = before.history.unwrap_or_default();
+    let mut history = stored.history();
     let was_saved = before.outcome.kind() == OutcomeKind::Saved;
     let kind = outcome.kind();
     match kind {
         OutcomeKind::Saved => {
-            let changed = !was_saved || before.outcome.fingerprint != outcome.fingerprint;
-            history.found(now_ms, changed);
+            let changed = was_saved && before.outcome.fingerprint != outcome.fingerprint;
+            take_hints(&mut history, &outcome);
+            history.visited(time(now_ms), if changed { Seen::Changed } else { Seen::Unchanged });
         }
-        OutcomeKind::NotModified if was_saved => history.found(now_ms, false),
-        _ if is_missing(kind) => history.missing(now_ms),
+        OutcomeKind::NotModified if was_saved => {
+            take_hints(&mut history, &outcome);
+            history.visited(time(now_ms), Seen::Unchanged);
+        }
+        _ if is_missing(kind) && was_saved => history.gone(time(now_ms)),
         _ => {}
     }
     let outcome = match kind {
@@ -99,7 +146,15 @@ pub fn after(before: Option<UrlRecord>, entry: QueueEntry, outcome: Outcome, now
     visits.insert(0, visit);
     visits.truncate(VISITS_KEPT);
     let entry = QueueEntry { last_outcome: None, revisit: None, ..entry };
-    UrlRecord { entry, outcome, history: Some(history), next_visit_ms: 0, visits }
+    let history = Some(ChangeHistory::of(&history, stored.cell));
+    UrlRecord { entry, outcome, history, next_visit_ms: 0, visits }
+}
+
+/// What the answer says about the page's own life.
+fn take_hints(history: &mut History, outcome: &Outcome) {
+    let modified = http_date(&outcome.last_modified).map(|seconds| time(seconds.saturating_mul(1000)));
+    history.last_modified_ms = modified.or(history.last_modified_ms);
+    history.expires_ms = Some(time(outcome.expires_ms)).filter(|expires| *expires > 0);
 }
 
 /// What the next visit to a URL should find out.
@@ -196,19 +251,28 @@ mod tests {
         }
 
         #[test]
-        fn the_time_watched_adds_up_to_the_time_between_first_and_last_visit(gaps in prop::collection::vec((1i64..DAY, any::<bool>()), 1..40)) {
-            let mut record = saved(0, 5);
-            let mut now = 5;
-            for (number, (gap, changed)) in gaps.iter().enumerate() {
-                now += gap;
-                let fingerprint = if *changed { number as u64 + 1 } else { record.outcome.fingerprint };
-                let entry = record.entry.clone();
-                record = after(Some(record), entry, outcome(OutcomeKind::Saved, fingerprint), now);
-            }
-            let history = record.history.unwrap();
-            prop_assert_eq!(history.changed_ms + history.unchanged_ms, (now - 5) as u64);
-            prop_assert_eq!(history.visits as usize, gaps.len() + 1);
-            prop_assert_eq!(history.changes as usize, gaps.iter().filter(|(_, changed)| *changed).count());
+        fn a_history_survives_being_stored(numbers: [u64; 6], counts: [u32; 5], dates: [Option<u64>; 3]) {
+            let history = History {
+                visits: counts[0],
+                changes: counts[1],
+                first_visit_ms: numbers[0],
+                last_visit_ms: numbers[1],
+                last_change_ms: numbers[2],
+                unchanged_ms: numbers[3],
+                changed_ms: numbers[4],
+                changed_intervals: counts[2],
+                dated_changes: counts[3],
+                intervals: counts[4],
+                last_modified_ms: dates[0],
+                expires_ms: dates[1],
+                sitemap_lastmod_ms: dates[2],
+                gone_visits: counts[0],
+                first_gone_ms: numbers[5],
+                last_gone_ms: numbers[0],
+            };
+            let stored = prost::Message::encode_to_vec(&ChangeHistory::of(&history, Some(7)));
+            let read: ChangeHistory = prost::Message::decode(stored.as_slice()).unwrap();
+            prop_assert_eq!((read.history(), read.cell), (history, Some(7)));
         }
     }
 }

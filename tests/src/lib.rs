@@ -1,13 +1,16 @@
 //! What the tests and the bench of Seine stand on: a web made for them.
 //!
 //! - [`fake_web`]: deterministic pages over any number of hosts, with fault paths and a log of every request.
+//! - [`live_web`]: pages that a test puts, changes and removes.
 //! - [`demo_web`]: the three small hosts that Seine ships for its demo.
 //! - [`eventually`]: waiting with a deadline instead of sleeping.
 
 pub mod fake_web;
+pub mod live_web;
 pub mod demo_web;
 pub mod eventually;
 pub mod sandbox;
 
 pub use eventually::eventually;
 pub use fake_web::{FakeWeb, FakeWebConfig, RecordedRequest};
+pub use live_web::LiveWeb;

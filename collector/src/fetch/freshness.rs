@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::{CACHE_CONTROL, DATE, ETAG, EXPIRES, HeaderName, LAST_MODIFIED};
 
-use super::http_date::http_date;
+use seine_common::http_date::http_date;
 
 /// Longer marks are not kept: they would be stored with every page.
 const MAX_MARK_BYTES: usize = 256;

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderValue;
-
-use super::http_date::http_date;
+use seine_common::http_date::http_date;
 
 /// Longer waits are cut: the Monitor visits again before.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);

@@ -30,6 +30,8 @@ pub(super) struct PatternSet {
     set: RegexSet,
     /// As written, in the order of the set.
     texts: Vec<Arc<str>>,
+    /// Which bytes a text may begin with to match at all; `None` when any may. Spares most texts the automaton.
+    first_bytes: Option<Box<[bool; 256]>>,
 }
 
 impl PatternSet {
@@ -62,7 +64,8 @@ impl PatternSet {
             wrong.push(WrongPattern::TooLargeTogether { rule });
             RegexSet::empty()
         });
-        Self { set, texts: kept }
+        let first_bytes = first_bytes(&kept, subject);
+        Self { set, texts: kept, first_bytes }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -70,7 +73,8 @@ impl PatternSet {
     }
 
     pub fn matches(&self, text: &str) -> bool {
-        !self.texts.is_empty() && self.set.is_match(text)
+        let may_begin = |table: &[bool; 256]| text.bytes().next().is_some_and(|byte| table[usize::from(byte)]);
+        !self.texts.is_empty() && self.first_bytes.as_deref().is_none_or(may_begin) && self.set.is_match(text)
     }
 
     /// The first pattern of the list that matches. Asks for any match first: that is all that most texts need.
@@ -80,6 +84,20 @@ impl PatternSet {
         }
         self.set.matches(text).iter().next().and_then(|number| self.texts.get(number))
     }
+}
+
+/// Only worth it for names of parameters: all URLs begin alike.
+fn first_bytes(texts: &[Arc<str>], subject: Subject) -> Option<Box<[bool; 256]>> {
+    if subject != Subject::Parameter || texts.iter().any(|text| text.starts_with("re:")) {
+        return None;
+    }
+    let mut table = Box::new([false; 256]);
+    for text in texts {
+        let first = text.bytes().next().filter(|byte| *byte != b'*' && byte.is_ascii())?;
+        table[usize::from(first.to_ascii_lowercase())] = true;
+        table[usize::from(first.to_ascii_uppercase())] = true;
+    }
+    Some(table)
 }
 
 fn expression(rule: RuleName, subject: Subject, text: &str) -> Result<String, WrongPattern> {

@@ -12,7 +12,7 @@
 //! | `uses` | crawl, host fingerprint | `HostUse` |
 //! | `contents` | crawl, text fingerprint | the first URL with it |
 //! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
-//! | `meta` | a kind byte and a number | crawls, progress, exclusions, leases, token, polynomial, slots |
+//! | `meta` | a kind byte and a number | crawls, progress, exclusions, planning, leases, token, polynomial, slots |
 
 use super::CrawlId;
 use super::place::{PLACE_BYTES, Place};
@@ -96,6 +96,10 @@ pub mod meta {
 
     pub fn exclusions(id: u32) -> [u8; 5] {
         numbered(b'x', id)
+    }
+
+    pub fn planning(id: u32) -> [u8; 5] {
+        numbered(b'v', id)
     }
 
     pub fn lease(token: u64) -> [u8; 9] {

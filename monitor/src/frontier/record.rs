@@ -183,7 +183,7 @@ pub struct HostRecord {
     pub trouble: i32,
     #[prost(uint32, tag = "9")]
     pub requests_since_pause: u32,
-    /// Failed requests in a row, and how often the host was skipped for that.
+    /// The weight of failed requests in a row, and how often the host was skipped for that.
     #[prost(uint32, tag = "10")]
     pub failures: u32,
     #[prost(uint32, tag = "11")]

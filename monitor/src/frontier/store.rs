@@ -282,6 +282,14 @@ impl Frontier for RocksFrontier {
         self.forget_one(crawl, url)
     }
 
+    fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>> {
+        Ok(self.db.get_cf(self.table(META), key::meta::planning(crawl.0))?)
+    }
+
+    fn put_planning(&mut self, crawl: CrawlId, planning: &[u8]) -> Result<()> {
+        Ok(self.db.put_cf(self.table(META), key::meta::planning(crawl.0), planning)?)
+    }
+
     fn slots(&self) -> Result<Option<Vec<u8>>> {
         Ok(self.db.get_cf(self.table(META), key::meta::SLOTS)?)
     }

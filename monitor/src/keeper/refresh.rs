@@ -22,10 +22,15 @@ const FORGOTTEN_AT_ONCE: usize = 1_000;
 
 impl Keeper {
     /// From when on the URL is due again.
-    pub(crate) fn plan_visit(&mut self, crawl: CrawlId, record: &UrlRecord, now: i64) -> i64 {
-        let _ = record;
+    pub(crate) fn plan_visit(&mut self, crawl: CrawlId, record: &mut UrlRecord, now: i64) -> Result<()> {
+        let refresh = self.crawls[&crawl].checked.refresh;
+        let due = match refresh.interval_ms {
+            0 => now,
+            _ => self.planning.next_visit(self.frontier.as_ref(), crawl, refresh, record, now)?,
+        };
         // Not before the end of the round that is under way, or it would be due in it again.
-        now.max(self.crawls[&crawl].record.visit_due_before_ms)
+        record.next_visit_ms = due.max(self.crawls[&crawl].record.visit_due_before_ms);
+        Ok(())
     }
 
     pub(super) fn has_schedule(&self, id: CrawlId) -> bool {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use seine_proto::monitor::v1::{
-    Crawl, CrawlState, Credit, Discover, Heartbeat, Lease, Outcome, OutcomeKind, Pin, QueuedUrl, ReturnLease,
-    SetCrawlStateRequest, Settle, Settled, WantUrls,
+    Crawl, CrawlState, Credit, Discover, Heartbeat, Lease, Outcome, OutcomeKind, Pin, QueuedUrl, Refresh,
+    RefreshPolicy, ReturnLease, SetCrawlStateRequest, Settle, Settled, WantUrls,
 };
 
 use super::*;
@@ -125,7 +125,7 @@ fn urls(lease: &Lease) -> Vec<QueuedUrl> {
 }
 
 fn saved() -> Outcome {
-    Outcome { fingerprint: 0, ..outcome(OutcomeKind::Saved) }
+    Outcome { fingerprint: 0, status: 200, ..outcome(OutcomeKind::Saved) }
 }
 
 #[test]
@@ -423,4 +423,180 @@ fn a_crawl_that_is_over_can_be_given_more_to_do() {
     assert_eq!(bench.state("c"), CrawlState::Running);
     bench.advance(1_000);
     assert_eq!(urls(&bench.hear_lease())[0].url, "http://a.test/new");
+}
+
+#[test]
+fn a_host_that_keeps_failing_is_skipped_with_all_its_urls_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let seeds: Vec<String> = (0..30).map(|i| format!("http://a.test/{i}")).collect();
+    bench.add(crawl("c", &seeds.iter().map(String::as_str).collect::<Vec<_>>()));
+    let lease = bench.hear_lease();
+    for url in &urls(&lease)[..8] {
+        bench.settle(lease.token, url, outcome(OutcomeKind::Timeout));
+    }
+    let heard: Vec<_> = (0..9).map(|_| bench.hear()).collect();
+    assert!(heard.iter().any(|message| matches!(message, monitor_message::Message::Revoke(_))), "{heard:?}");
+    bench.give_back(lease.token, Some(0));
+    let reason = bench.keeper.status(CrawlId(1)).unwrap().waiting_reason;
+    assert!(reason.starts_with("a.test rests until") && reason.contains("keeps failing"), "{reason}");
+    bench.advance(59_000);
+    assert!(bench.silent());
+    bench.advance(1_000);
+    let lease = bench.hear_lease();
+    assert_eq!(urls(&lease).len(), 30, "nothing was given up");
+    bench.settle(lease.token, &urls(&lease)[0], saved());
+    bench.hear_settled();
+    assert_eq!(bench.keeper.frontier.host(&HostKey::from_stored("a.test".into())).unwrap().failures, 0);
+}
+
+#[test]
+fn a_host_that_still_fails_after_it_was_skipped_twice_is_given_up_and_the_crawl_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let seeds: Vec<String> = (0..2_500).map(|i| format!("http://a.test/{i}")).collect();
+    bench.add(crawl("c", &seeds.iter().map(String::as_str).collect::<Vec<_>>()));
+    for round in 0..3 {
+        let lease = loop {
+            if let monitor_message::Message::Lease(lease) = bench.hear() {
+                break lease;
+            }
+        };
+        for url in urls(&lease).iter().take(if round == 0 { 8 } else { 1 }) {
+            bench.settle(lease.token, url, outcome(OutcomeKind::ConnectionFailed));
+        }
+        bench.give_back(lease.token, Some(0));
+        bench.keeper.empty_some().unwrap();
+        bench.advance(300_000);
+    }
+    for _ in 0..4 {
+        bench.keeper.empty_some().unwrap();
+    }
+    assert_eq!(bench.state("c"), CrawlState::Finished);
+    let status = bench.keeper.status(CrawlId(1)).unwrap();
+    assert_eq!((status.failed, status.queued), (2_500, 0));
+}
+
+#[test]
+fn a_general_pause_follows_so_many_requests_also_when_the_collector_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Clock::manual(1_000_000);
+    let mut bench = Bench::new(dir.path(), clock.clone(), true);
+    let mut settings = crawl("c", &["http://a.test/1", "http://a.test/2", "http://a.test/3"]);
+    (settings.requests_before_pause, settings.pause_ms) = (5, 60_000);
+    bench.add(settings);
+    let lease = bench.hear_lease();
+    assert_eq!(lease.pace.unwrap().request_allowance, 5);
+    let returned = ReturnLease { token: lease.token, since_last_request_ms: Some(0), requests: 2, ..ReturnLease::default() };
+    bench.say(collector_message::Message::ReturnLease(returned));
+    bench.advance(1_000);
+    assert_eq!(bench.hear_lease().pace.unwrap().request_allowance, 3);
+    // The process dies: nobody knows how many of the three were made.
+    drop(bench);
+    let mut bench = Bench::new(dir.path(), clock, true);
+    bench.advance(59_000);
+    assert!(bench.silent());
+    bench.advance(1_000);
+    assert_eq!(bench.hear_lease().pace.unwrap().request_allowance, 5);
+}
+
+#[test]
+fn a_new_host_is_prepared_before_it_is_fetched_where_a_collector_has_room_for_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.say(collector_message::Message::Credit(Credit { leases: 0, preparations: 4 }));
+    bench.add(crawl("c", &["http://a.test/1", "http://a.test/2"]));
+    let preparation = bench.hear_lease();
+    assert!(preparation.prepare && urls(&preparation).len() == 1);
+    bench.give_back(preparation.token, Some(0));
+    bench.advance(1_000);
+    let lease = bench.hear_lease();
+    assert!(!lease.prepare && urls(&lease).len() == 2);
+}
+
+#[test]
+fn a_host_goes_to_the_collector_of_its_slot_and_to_another_when_that_has_no_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let (messages, mut inbox) = mpsc::channel(64);
+    let hello = Hello { collector_id: "d".to_owned(), embedded: true };
+    bench.keeper.handle(Command::Attach { session: SessionId(2), hello, messages }).unwrap();
+    let credit = collector_message::Message::Credit(Credit { leases: 3, preparations: 0 });
+    bench.keeper.handle(Command::Message { session: SessionId(2), message: credit }).unwrap();
+    let hosts: Vec<String> = (0..11).map(|number| format!("http://h{number}.test/")).collect();
+    bench.add(crawl("c", &hosts.iter().map(String::as_str).collect::<Vec<_>>()));
+    let (mut mine, mut others) = (Vec::new(), Vec::new());
+    let until = Instant::now() + DEADLINE;
+    while mine.len() + others.len() < 11 {
+        assert!(Instant::now() < until, "{} and {} leases came", mine.len(), others.len());
+        mine.extend(bench.inbox.try_recv());
+        others.extend(inbox.try_recv());
+    }
+    assert_eq!((mine.len(), others.len()), (8, 3), "an idle collector takes what the other has no room for");
+    let leased = |messages: &[MonitorMessage]| -> Vec<String> {
+        let host = |message: &MonitorMessage| match &message.message {
+            Some(monitor_message::Message::Lease(lease)) => lease.host.clone(),
+            other => panic!("expected a lease, heard {other:?}"),
+        };
+        messages.iter().map(host).collect()
+    };
+    let owner = |host: &String| bench.keeper.slots.owner(HostKey::from_stored(host.clone()).slot()).unwrap();
+    let own = leased(&mine).iter().filter(|host| owner(host) == "c").count();
+    let strangers = leased(&others).iter().filter(|host| owner(host) == "c").count();
+    assert!(own == 8 || strangers == 0, "a host went elsewhere while its own collector had room");
+}
+
+#[test]
+fn a_disk_that_is_almost_full_stops_fetching_and_room_lets_it_go_on() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let free = Arc::new(AtomicU64::new(50));
+    let gauge = Arc::clone(&free);
+    bench.keeper.disk = Box::new(move || {
+        Some(Space { free_bytes: gauge.load(Ordering::SeqCst) << 20, total_bytes: 100 << 20 })
+    });
+    bench.add(crawl("c", &["http://a.test/"]));
+    let lease = bench.hear_lease();
+    free.store(3, Ordering::SeqCst);
+    bench.clock.advance(1_000);
+    bench.keeper.look_after_things().unwrap();
+    assert!(matches!(bench.hear(), monitor_message::Message::Revoke(revoke) if revoke.token == lease.token));
+    bench.give_back(lease.token, None);
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().waiting_reason, "paused: disk 3.0 % free");
+    assert!(bench.silent());
+    free.store(40, Ordering::SeqCst);
+    bench.clock.advance(1_000);
+    bench.keeper.look_after_things().unwrap();
+    bench.keeper.grant_ready().unwrap();
+    bench.hear_lease();
+}
+
+#[test]
+fn a_schedule_brings_pages_back_when_they_are_due_and_tells_when_that_is() {
+    let dir = tempfile::tempdir().unwrap();
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let mut settings = crawl("c", &["http://a.test/"]);
+    settings.refresh = Some(Refresh { interval_ms: DAY as u64, gone_after_ms: DAY as u64, ..Refresh::default() });
+    settings.refresh.as_mut().unwrap().set_policy(RefreshPolicy::Fixed);
+    bench.add(settings);
+    let lease = bench.hear_lease();
+    let page = Outcome { etag: "\"1\"".to_owned(), ..saved() };
+    bench.settle(lease.token, &urls(&lease)[0], page);
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(0));
+    assert_eq!(bench.state("c"), CrawlState::Finished);
+    let reason = bench.keeper.status(CrawlId(1)).unwrap().waiting_reason;
+    assert!(reason.starts_with("no URL is due before 1970-01-0"), "{reason}");
+    bench.clock.advance(DAY / 2);
+    bench.keeper.look_after_things().unwrap();
+    bench.keeper.grant_ready().unwrap();
+    assert!(bench.silent());
+    bench.clock.advance(DAY);
+    bench.keeper.look_after_things().unwrap();
+    bench.keeper.grant_ready().unwrap();
+    let lease = bench.hear_lease();
+    assert_eq!(urls(&lease)[0].revisit.as_ref().unwrap().etag, "\"1\"");
+    assert_eq!(bench.state("c"), CrawlState::Running);
 }

@@ -33,6 +33,7 @@ impl Keeper {
             self.look_at_disk();
         }
         self.frontier.save_exclusions()?;
+        self.planning.save(self.frontier.as_mut(), self.clock.now_ms(), false)?;
         self.bring_in_due_visits()?;
         self.take_slots_of_the_absent(now)
     }

@@ -110,7 +110,8 @@ impl Keeper {
         let preferred = self.slots.owner(host.slot());
         let fresh_ms = self.config.robots_fresh.as_millis() as i64;
         let obeys_robots = !self.crawls[&crawl].record.settings.ignore_robots;
-        let is_new = obeys_robots && record.prepared_at_ms.saturating_add(fresh_ms) <= now;
+        let is_prepared = record.prepared_at_ms > 0 && record.prepared_at_ms.saturating_add(fresh_ms) > now;
+        let is_new = obeys_robots && !is_prepared;
         let choose = |work: Work| {
             let room = |collector: &crate::keeper::Collector| match work {
                 Work::Fetch => collector.credit,

@@ -68,7 +68,7 @@ impl Keeper {
             _ => None,
         };
         let mut record = visit::after(before, entry, outcome, now);
-        record.next_visit_ms = self.plan_visit(crawl, &record, now);
+        self.plan_visit(crawl, &mut record, now)?;
         self.frontier.settle(crawl, host, place, Settlement::Done(Box::new(record))).map(drop)
     }
 
@@ -98,7 +98,7 @@ impl Keeper {
             if is_skipped {
                 return Ok(());
             }
-            record.failures += 1;
+            record.failures += if outcome.status == 0 { politeness::NO_ANSWER } else { politeness::FAILED_ANSWER };
             match politeness::skip(record.failures, record.skips) {
                 Skip::No => {}
                 Skip::For(ms) => {

@@ -10,8 +10,11 @@ use super::MAX_WAIT_MS;
 const FIRST_BLOCK_MS: i64 = 60_000;
 /// A host that behaved for so long, and for at least as long as its last block, starts anew.
 const QUIET_MS: i64 = 60 * 60 * 1000;
-/// Failures in a row that make a host be skipped.
-const FAILURES_IN_A_ROW: u32 = 6;
+/// What a failure counts: no answer at all weighs more than an answer that says so.
+pub const NO_ANSWER: u32 = 3;
+pub const FAILED_ANSWER: u32 = 1;
+/// So much in a row makes a host be skipped.
+const TOO_MUCH: u32 = 8 * NO_ANSWER;
 /// How long it is skipped; each further time takes [`SKIP_GROWTH`] times as long.
 const FIRST_SKIP_MS: i64 = 60_000;
 const SKIP_GROWTH: i64 = 4;
@@ -61,7 +64,7 @@ pub fn forgive(blocks: u32, blocked_at_ms: i64, blocked_until_ms: i64, now_ms: i
     if now_ms.saturating_sub(blocked_until_ms) >= quiet { 0 } else { blocks }
 }
 
-/// What to do about a host after its `failures`-th failure in a row, when it was skipped so many times already.
+/// What to do about a host whose failures in a row weigh so much, when it was skipped so many times already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
     No,
@@ -71,7 +74,7 @@ pub enum Skip {
 
 pub fn skip(failures: u32, earlier_skips: u32) -> Skip {
     // After a skip one more failure is enough: it had its chance.
-    if failures < FAILURES_IN_A_ROW && earlier_skips == 0 {
+    if failures < TOO_MUCH && earlier_skips == 0 {
         return Skip::No;
     }
     if earlier_skips >= SKIPS {
@@ -113,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_failing_host_is_skipped_longer_each_time_and_then_given_up() {
-        assert_eq!(skip(5, 0), Skip::No);
-        assert_eq!(skip(6, 0), Skip::For(60_000));
-        assert_eq!(skip(7, 1), Skip::For(240_000));
-        assert_eq!(skip(8, 2), Skip::GiveUp);
+        assert_eq!(skip(TOO_MUCH - 1, 0), Skip::No);
+        assert_eq!(skip(TOO_MUCH, 0), Skip::For(60_000));
+        assert_eq!(skip(TOO_MUCH + 1, 1), Skip::For(240_000));
+        assert_eq!(skip(TOO_MUCH + 2, 2), Skip::GiveUp);
     }
 }

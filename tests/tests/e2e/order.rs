@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use seine_tests::sandbox::Seine;
-use seine_tests::{FakeWeb, FakeWebConfig};
+use seine_tests::{FakeWeb, FakeWebConfig, LiveWeb};
 
 fn body(web: &FakeWeb, path: &str) -> String {
     let mut connection = TcpStream::connect(web.addr()).expect("the test web listens");
@@ -80,4 +80,49 @@ fn depth_first_goes_down_the_first_new_link_before_the_next() {
 fn breadth_first_finishes_a_level_before_the_next() {
     let (web, order) = asked("breadth-first", 200);
     assert_eq!(order, breadth_first(&web));
+}
+
+/// Two branches below the start; the second page of the first branch is about boats.
+fn web_with_a_valuable_page() -> LiveWeb {
+    let web = LiveWeb::new();
+    web.put("/", "start", &["/a", "/b"]);
+    web.put("/a", "nothing special", &["/a1", "/fleet", "/a3"]);
+    web.put("/a1", "nothing special", &["/a1x"]);
+    web.put("/a1x", "nothing special", &[]);
+    web.put("/fleet", "boats and more boats: the boat, boats, boats", &["/v1", "/v2", "/v3"]);
+    for (page, below) in [("/v1", "/v1x"), ("/v2", "/v2x"), ("/v3", "/v3x")] {
+        web.put(page, "nothing special", &[below]);
+        web.put(below, "nothing special", &[]);
+    }
+    web.put("/a3", "nothing special", &[]);
+    web.put("/b", "nothing special", &[]);
+    web
+}
+
+fn asked_of(web: &LiveWeb, flags: &[&str]) -> Vec<String> {
+    let common = ["--delay", "0", "--connections-per-host", "1", "--strategy", "bounded-breadth", "--keyword", "boats"];
+    let run = Seine::new().crawl(&web.url("/"), &[common.as_slice(), flags].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    let paths = web.take_requests().into_iter().map(|request| request.path);
+    paths.filter(|path| path != "/robots.txt").collect()
+}
+
+#[test]
+fn bounded_breadth_goes_deep_and_takes_all_links_of_a_valuable_page_first() {
+    let order = asked_of(&web_with_a_valuable_page(), &[]);
+    // Depth-first down to the valuable page, then its three links before anything below them.
+    let expected =
+        ["/", "/a", "/a1", "/a1x", "/fleet", "/v1", "/v2", "/v3", "/v3x", "/v2x", "/v1x", "/a3", "/b"];
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn bounded_breadth_puts_off_what_exceeds_its_budget_and_loses_nothing() {
+    let order = asked_of(&web_with_a_valuable_page(), &["--breadth-budget", "1"]);
+    assert_eq!(order[..7], ["/", "/a", "/a1", "/a1x", "/fleet", "/v1", "/v1x"]);
+    let (mut asked, mut expected) = (order.clone(), asked_of(&web_with_a_valuable_page(), &[]));
+    (asked.sort(), expected.sort());
+    assert_eq!(asked, expected, "{order:?}");
+    let put_off = order.iter().position(|path| path == "/v2").unwrap();
+    assert!(put_off > order.iter().position(|path| path == "/b").unwrap(), "{order:?}");
 }
