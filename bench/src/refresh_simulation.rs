@@ -92,7 +92,12 @@ pub fn simulate(name: &'static str, policy: Policy, settings: Settings) -> Polic
         page.watch_until(end_ms, &mut total);
     }
     let span_ms = (end_ms - warm_ms) as f64 * settings.pages as f64;
-    PolicyResult { name, visits, freshness: total.fresh_ms / span_ms, age_days: total.age_ms2 / span_ms / DAY_MS as f64 }
+    PolicyResult {
+        name,
+        visits,
+        freshness: total.fresh_ms / span_ms,
+        age_days: total.age_ms2 / span_ms / DAY_MS as f64,
+    }
 }
 
 impl Page {

@@ -157,6 +157,9 @@ fn refresh(flags: &CrawlFlags, defaults: &RefreshDefaults) -> Result<Refresh> {
     let span =
         |flag: &str, text: &String| parse_span(text).map_err(|problem| Failure::usage(format!("--{flag}: {problem}")));
     let every = flags.every.as_ref().map(|text| span("every", text)).transpose()?.or(defaults.every);
+    if let Some(every) = every.filter(|every| every.as_secs() < 1) {
+        return Err(Failure::usage(format!("--every: {} s is too short; use 1s or more", every.as_secs_f64())));
+    }
     let gone_after = flags.gone_after.as_ref().map(|text| span("gone-after", text)).transpose()?;
     let policy = match &flags.refresh_policy {
         Some(text) => text.parse().map_err(|problem| Failure::usage(format!("--refresh-policy: {problem}")))?,

@@ -185,7 +185,10 @@ impl HostWorker {
                     return self.drain(now);
                 }
                 Judgement::Refused(ending) => {
-                    let may_pass = matches!(ending.kind, OutcomeKind::RobotsUnavailable | OutcomeKind::NameNotFound);
+                    let may_pass = matches!(
+                        ending.kind,
+                        OutcomeKind::RobotsUnavailable | OutcomeKind::NameNotFound | OutcomeKind::SlowDown
+                    );
                     let page = self.take_without_request();
                     self.settle_refusal(page, &ending, actions);
                     // It is the host that failed: the others keep their attempts for when it is back.

@@ -6,6 +6,7 @@
 //! Invariant: when in doubt, less is fetched, except where RFC 9309 says otherwise (4xx means there are no rules).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use seine_proto::monitor::v1::{Robots, RobotsVerdict};
@@ -23,6 +24,11 @@ pub enum Verdict {
     AllowAll,
     /// Nothing may be fetched now, for this reason.
     Unavailable(String),
+    /// Nothing may be fetched now, because the host asks for patience with this status, for this long if it says so.
+    SlowDown {
+        status: u16,
+        retry_after: Option<Duration>,
+    },
 }
 
 impl Verdict {
@@ -30,7 +36,8 @@ impl Verdict {
     pub fn of_status(status: u16) -> Option<Self> {
         match status {
             200..=299 => None,
-            429 | 500..=599 => Some(Self::Unavailable(format!("robots.txt was answered with {status}"))),
+            429 | 503 => Some(Self::SlowDown { status, retry_after: None }),
+            500..=599 => Some(Self::Unavailable(format!("robots.txt was answered with {status}"))),
             // Redirects end here when they lead nowhere: there is no file.
             _ => Some(Self::AllowAll),
         }
@@ -40,7 +47,7 @@ impl Verdict {
         let (verdict, body) = match self {
             Self::Rules(body) => (RobotsVerdict::Rules, body.clone()),
             Self::AllowAll => (RobotsVerdict::AllowAll, Bytes::new()),
-            Self::Unavailable(_) => (RobotsVerdict::Unavailable, Bytes::new()),
+            Self::Unavailable(_) | Self::SlowDown { .. } => (RobotsVerdict::Unavailable, Bytes::new()),
         };
         Robots { origin: origin.to_owned(), fetched_at_ms, verdict: verdict.into(), body }
     }
@@ -72,8 +79,11 @@ mod verdict_tests {
         for status in [400, 401, 403, 404, 410, 301] {
             assert_eq!(Verdict::of_status(status), Some(Verdict::AllowAll), "{status}");
         }
-        for status in [429, 500, 503, 599] {
+        for status in [500, 502, 599] {
             assert!(matches!(Verdict::of_status(status), Some(Verdict::Unavailable(_))), "{status}");
+        }
+        for status in [429, 503] {
+            assert!(matches!(Verdict::of_status(status), Some(Verdict::SlowDown { .. })), "{status}");
         }
         assert_eq!(Verdict::of_status(200), None);
     }

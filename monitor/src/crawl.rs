@@ -104,6 +104,15 @@ impl CheckedCrawl {
             scope.join(&place?);
         }
         let admission = Admission::compile(&admission_settings(&settings)).map_err(invalid)?;
+        let seeds: Vec<_> = seeds.into_iter().map(|seed| admission.strip(seed)).collect();
+        for seed in &seeds {
+            if let Err(exclusion) = admission.check(seed, 0) {
+                return Err(invalid(format!("the crawl cannot start from {seed}: {exclusion} keeps it out")));
+            }
+        }
+        if !(0.0..=1.0).contains(&settings.value_threshold) {
+            return Err(invalid(format!("a value threshold of {}; use 0 to 1", settings.value_threshold)));
+        }
         let hosts = settings.hosts.iter().map(|host| HostPattern::parse(&host.pattern).map_err(invalid));
         let hosts = hosts.collect::<Result<_, _>>()?;
         let refresh = settings.refresh.unwrap_or_default();

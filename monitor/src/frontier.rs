@@ -125,8 +125,16 @@ pub trait Frontier: Send {
     fn first_with_content(&self, crawl: CrawlId, fingerprint: u64) -> Result<Option<String>>;
     /// What a host has given the crawl so far.
     fn host_use(&self, crawl: CrawlId, host: &HostKey) -> Result<HostUse>;
-    /// Settles the first waiting URLs of a host, retries included, with one outcome; gives their number.
-    fn settle_rest(&mut self, crawl: CrawlId, host: &HostKey, outcome: &Outcome, limit: usize) -> Result<usize>;
+    /// Settles the first waiting URLs of a host, retries included, with one outcome, and plans their next visit; gives
+    /// their number. A page that was saved stays so: nobody has looked whether it is still there.
+    fn settle_rest(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        outcome: &Outcome,
+        next_visit_ms: i64,
+        limit: usize,
+    ) -> Result<usize>;
     /// Moves the first deferred URLs of a host before its ordinary ones; gives their number. Not while it is leased.
     fn promote_deferred(&mut self, crawl: CrawlId, host: &HostKey, limit: usize) -> Result<usize>;
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
 use http::{HeaderMap, HeaderValue, Method};
 use reqwest::Request;
+use seine_common::clock::Clock;
 use seine_common::url::CanonicalUrl;
 
 use super::http::OriginClient;
@@ -44,7 +45,10 @@ async fn attempt(client: &OriginClient, url: &CanonicalUrl, request: u64) -> Res
         body::drain(&mut response).await;
         return Ok(RobotsAnswer::Redirect(target));
     }
-    if let Some(verdict) = Verdict::of_status(status) {
+    if let Some(mut verdict) = Verdict::of_status(status) {
+        if let Verdict::SlowDown { retry_after, .. } = &mut verdict {
+            *retry_after = Ending::of_answer(url, status, response.headers(), Clock::System.now_ms()).retry_after;
+        }
         body::drain(&mut response).await;
         return Ok(RobotsAnswer::Verdict(verdict));
     }

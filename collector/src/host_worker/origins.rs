@@ -111,6 +111,11 @@ impl Origins {
             Verdict::Rules(_) => State::ParsingRobots,
             Verdict::AllowAll => State::Open(None),
             Verdict::Unavailable(reason) => State::Barred(Ending::new(OutcomeKind::RobotsUnavailable, reason.clone())),
+            Verdict::SlowDown { status, retry_after } => {
+                let detail = format!("robots.txt was answered with {status}");
+                let ending = Ending::new(OutcomeKind::SlowDown, detail).with_status(*status);
+                State::Barred(Ending { retry_after: *retry_after, ..ending })
+            }
         };
         self.known.insert(origin.clone(), state);
     }

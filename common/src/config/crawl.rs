@@ -271,7 +271,10 @@ impl std::str::FromStr for HostOverride {
             let wrong = || format!("{word:?} has no usable number");
             match key {
                 "delay" => parsed.delay = Some(super::parse_delay(number.parse().map_err(|_| wrong())?)?),
-                "connections" => parsed.connections = Some(number.parse().map_err(|_| wrong())?),
+                "connections" => {
+                    let connections = number.parse().ok().filter(|count| (1..=64).contains(count));
+                    parsed.connections = Some(connections.ok_or_else(wrong)?);
+                }
                 "requests_before_pause" => parsed.requests_before_pause = Some(number.parse().map_err(|_| wrong())?),
                 "pause" => parsed.pause = Some(parse_span(number)?),
                 "response_factor" => parsed.response_factor = Some(number.parse().map_err(|_| wrong())?),
@@ -306,7 +309,7 @@ mod tests {
         let parsed: HostOverride = "*.example.org delay=5 connections=2 pause=1m".parse().unwrap();
         assert_eq!((parsed.delay, parsed.connections), (Some(Duration::from_secs(5)), Some(2)));
         assert_eq!(parsed.pause, Some(Duration::from_secs(60)));
-        for wrong in ["", "re:( delay=1", "a.test delay", "a.test speed=9", "a.test delay=-1"] {
+        for wrong in ["", "re:( delay=1", "a.test delay", "a.test speed=9", "a.test delay=-1", "a.test connections=0"] {
             assert!(wrong.parse::<HostOverride>().is_err(), "{wrong}");
         }
     }

@@ -211,8 +211,8 @@ fn what_waits_on_a_host_can_be_settled_at_once() {
     let retry = Settlement::Retry { due_ms: 9_000, outcome: outcome(OutcomeKind::Timeout) };
     frontier.settle(CRAWL, &pages[3].host, pages[3].place, retry).unwrap();
     let failed = outcome(OutcomeKind::HostFailed);
-    assert_eq!(frontier.settle_rest(CRAWL, &pages[0].host, &failed, 20).unwrap(), 20);
-    assert_eq!(frontier.settle_rest(CRAWL, &pages[0].host, &failed, 20).unwrap(), 5);
+    assert_eq!(frontier.settle_rest(CRAWL, &pages[0].host, &failed, 0, 20).unwrap(), 20);
+    assert_eq!(frontier.settle_rest(CRAWL, &pages[0].host, &failed, 0, 20).unwrap(), 5);
     assert_eq!((frontier.progress(CRAWL).queued, frontier.progress(CRAWL).failed), (0, 25));
 }
 

@@ -26,7 +26,7 @@ impl RocksFrontier {
     ) -> Result<Forgotten> {
         let host_key = self.host_key(crawl, host);
         // What waits first, so that it is among the records below.
-        while self.end_all_stays(crawl, host, &forgotten(), limit)? == limit {}
+        while self.end_all_stays(crawl, host, &forgotten(), 0, limit)? == limit {}
         let from = if from.is_empty() { host_key.to_vec() } else { from.to_vec() };
         let batch: Vec<_> = self.scan(RECORDS, &host_key, &from).take(limit + 1).collect::<Result<_>>()?;
         let mut told = Forgotten::default();

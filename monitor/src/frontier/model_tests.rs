@@ -279,18 +279,16 @@ impl Run<'_> {
     }
 
     fn settle_rest(&mut self, host: u8) -> Result<(), TestCaseError> {
-        let id = self.id;
+        let (id, due_ms) = (self.id, self.model.now + 700);
         let mut count = 0;
         for (_, page) in self.model.pages.iter_mut().filter(|(key, _)| key.0 == host) {
             if page.state != State::Settled {
                 count += 1;
-                // A page that was saved keeps its time: nobody has looked whether it is still there.
-                let stays = page.saved && page.revisit;
-                (page.state, page.revisit, page.due_ms) = (State::Settled, false, if stays { page.due_ms } else { 0 });
+                (page.state, page.revisit, page.due_ms) = (State::Settled, false, due_ms);
             }
         }
         let host = self.host(host);
-        let settled = self.frontier().settle_rest(id, &host, &outcome(OutcomeKind::HostFailed), 1_000).unwrap();
+        let settled = self.frontier().settle_rest(id, &host, &outcome(OutcomeKind::HostFailed), due_ms, 1_000).unwrap();
         prop_assert_eq!(settled, count);
         Ok(())
     }

@@ -64,9 +64,9 @@ impl RocksFrontier {
         progress.count_class(place.class(), -1);
         if let Some(before) = &before {
             count(progress, &before.outcome, -1);
-            progress.revisits += 1;
-            progress.unchanged +=
-                u64::from(record.visits.first().is_some_and(|visit| visit.kind() == OutcomeKind::NotModified));
+            let visited = record.visits != before.visits;
+            progress.revisits += u64::from(visited);
+            progress.unchanged += u64::from(visited && is_unchanged(before, &record));
         }
         count(progress, &record.outcome, 1);
         progress.duplicates += u64::from(duplicate);
@@ -126,6 +126,7 @@ impl RocksFrontier {
         crawl: CrawlId,
         host: &HostKey,
         outcome: &Outcome,
+        next_visit_ms: i64,
         limit: usize,
     ) -> Result<usize> {
         self.bring_back_retries(crawl, host, i64::MAX)?;
@@ -137,9 +138,11 @@ impl RocksFrontier {
             let url_key = key::url(&host_key, self.fingerprinter.of(queued.entry.url.as_bytes()));
             let known = queued.entry.revisit.is_some();
             let record = match known.then(|| self.record_at(&url_key)).transpose()?.flatten() {
-                // A page that was saved stays so: nobody has looked whether it is still there.
-                Some(before) if before.outcome.kind() == OutcomeKind::Saved => before,
-                _ => UrlRecord { entry: queued.entry.clone(), outcome: outcome.clone(), ..UrlRecord::default() },
+                Some(before) if before.outcome.kind() == OutcomeKind::Saved => UrlRecord { next_visit_ms, ..before },
+                _ => {
+                    let entry = QueueEntry { revisit: None, ..queued.entry.clone() };
+                    UrlRecord { entry, outcome: outcome.clone(), next_visit_ms, ..UrlRecord::default() }
+                }
             };
             self.finish(&mut batch, crawl, queued.place, &url_key, known, record)?;
         }
@@ -160,6 +163,15 @@ impl RocksFrontier {
         batch.put_cf(self.table(CONTENTS), key, record.entry.url.as_bytes());
         Ok(false)
     }
+}
+
+/// Whether the last visit found a saved page as it was.
+fn is_unchanged(before: &UrlRecord, record: &UrlRecord) -> bool {
+    let kind = record.visits.first().map(|visit| visit.kind());
+    kind == Some(OutcomeKind::NotModified)
+        || kind == Some(OutcomeKind::Saved)
+            && before.outcome.kind() == OutcomeKind::Saved
+            && before.outcome.fingerprint == record.outcome.fingerprint
 }
 
 /// Adds the outcome of a URL to the counters, or takes it out again.

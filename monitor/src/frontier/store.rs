@@ -246,8 +246,15 @@ impl Frontier for RocksFrontier {
         self.read_use(&self.host_key(crawl, host))
     }
 
-    fn settle_rest(&mut self, crawl: CrawlId, host: &HostKey, outcome: &Outcome, limit: usize) -> Result<usize> {
-        self.end_all_stays(crawl, host, outcome, limit)
+    fn settle_rest(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        outcome: &Outcome,
+        next_visit_ms: i64,
+        limit: usize,
+    ) -> Result<usize> {
+        self.end_all_stays(crawl, host, outcome, next_visit_ms, limit)
     }
 
     fn promote_deferred(&mut self, crawl: CrawlId, host: &HostKey, limit: usize) -> Result<usize> {

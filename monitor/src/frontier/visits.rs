@@ -37,7 +37,7 @@ impl RocksFrontier {
     pub(super) fn queue_known(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()> {
         let mut batch = WriteBatch::default();
         let mut hosts: Vec<HostKey> = Vec::new();
-        let mut queued = 0;
+        let (mut queued, mut revisits) = (0, 0);
         for visit in visits {
             let host_key = self.host_key(crawl, &visit.host);
             let url_key = key::url(&host_key, self.fingerprinter.of(visit.url.as_str().as_bytes()));
@@ -52,6 +52,7 @@ impl RocksFrontier {
             batch.put_cf(self.table(QUEUE), key::queue(&host_key, visit.place), visit.entry.encode_to_vec());
             hosts.push(visit.host);
             queued += 1;
+            revisits += i64::from(visit.place.class() == Class::Revisit);
         }
         hosts.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
         hosts.dedup();
@@ -62,7 +63,7 @@ impl RocksFrontier {
         }
         let progress = self.progress.entry(crawl).or_default();
         progress.queued += queued;
-        progress.count_class(Class::Revisit, queued as i64);
+        progress.count_class(Class::Revisit, revisits);
         self.put_progress(&mut batch, crawl);
         Ok(self.db.write(batch)?)
     }

@@ -4,12 +4,17 @@
 //! asks for a round: then all that was due before it comes back into the queues, a batch at a time. With a schedule the
 //! Monitor brings in what is due by itself, at the times that the crawl's policy plans.
 
+use std::collections::BTreeSet;
+
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
-use seine_proto::monitor::v1::{CrawlState, CrawlStatus, ForgetRequest, ForgetResponse, forget_request};
+use seine_proto::monitor::v1::{
+    CrawlState, CrawlStatus, ForgetRequest, ForgetResponse, OutcomeKind, Revisit, forget_request,
+};
 
 use super::Keeper;
 use crate::MonitorError;
+use crate::frontier::forget::FORGOTTEN;
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{Candidate, CrawlId, Result};
@@ -31,6 +36,13 @@ impl Keeper {
         // Not before the end of the round that is under way, or it would be due in it again.
         record.next_visit_ms = due.max(self.crawls[&crawl].record.visit_due_before_ms);
         Ok(())
+    }
+
+    /// When a URL is looked at again that was not visited now.
+    pub(super) fn due_without_visit(&self, id: CrawlId) -> i64 {
+        let now = self.clock.now_ms();
+        let interval = self.crawls[&id].checked.refresh.interval_ms.min(i64::MAX as u64 / 2) as i64;
+        now.saturating_add(interval).max(self.crawls[&id].record.visit_due_before_ms)
     }
 
     pub(super) fn has_schedule(&self, id: CrawlId) -> bool {
@@ -90,6 +102,7 @@ impl Keeper {
             }
             self.queue_visits(id, due)?;
             self.grant_soon();
+            self.finish_if_done(id)?;
         }
         Ok(())
     }
@@ -107,11 +120,16 @@ impl Keeper {
             let revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
             if excluded_by.is_some() && !revisit.saved {
                 // Nothing to withdraw and nothing to fetch; a later round may find the rule changed.
-                self.frontier.put_record(id, &url, &UrlRecord { next_visit_ms: self.due_before(id), ..record })?;
+                let next_visit_ms = self.due_without_visit(id);
+                self.frontier.put_record(id, &url, &UrlRecord { next_visit_ms, ..record })?;
                 continue;
             }
+            // What is not saved is a new page if it is there now, and stands where new ones do.
+            let place = match revisit.saved {
+                true => Place::in_turn(Class::Revisit, sequence, number as u32),
+                false => self.crawls[&id].checked.order.place(record.entry.depth, sequence, number as u32),
+            };
             let entry = QueueEntry { attempts: 0, revisit: Some(revisit), ..record.entry };
-            let place = Place::in_turn(Class::Revisit, sequence, number as u32);
             visits.push(Candidate { host: url.host(), url, place, entry });
         }
         self.frontier.revisit(id, visits, now)
@@ -127,14 +145,42 @@ impl Keeper {
 
     fn forget_url(&mut self, url: &str) -> Result<ForgetResponse> {
         let url = CanonicalUrl::parse(url).map_err(|error| MonitorError::Invalid(error.to_string()))?;
-        let mut saved = false;
+        self.revoke_host(&url.host(), "a page of it is forgotten");
+        let mut urls = BTreeSet::new();
         let ids: Vec<CrawlId> = self.crawls.keys().copied().collect();
         for id in ids {
-            saved |= self.frontier.forget_url(id, &url)?;
+            let known_as = self.crawls[&id].checked.admission.strip(url.clone());
+            if self.frontier.forget_url(id, &known_as)? {
+                urls.insert(known_as.as_str().to_owned());
+            }
             self.finish_if_done(id)?;
         }
-        let urls = if saved { vec![url.as_str().to_owned()] } else { Vec::new() };
-        Ok(ForgetResponse { urls, cursor: Default::default() })
+        Ok(ForgetResponse { urls: urls.into_iter().collect(), cursor: Default::default() })
+    }
+
+    /// What a collector holds of the host must not be fetched any more.
+    fn revoke_host(&mut self, host: &HostKey, reason: &str) {
+        let held: Vec<u64> = self.leases.iter().filter(|lease| lease.host == *host).map(|lease| lease.token).collect();
+        for token in held {
+            self.revoke(token, reason);
+        }
+    }
+
+    /// A page that was forgotten while it was being fetched has been saved after its withdrawal: it is withdrawn again.
+    pub(crate) fn withdraw_if_forgotten(&mut self, crawl: CrawlId, url: &str) -> Result<()> {
+        let Ok(url) = CanonicalUrl::parse(url) else { return Ok(()) };
+        let Some(mut record) = self.frontier.record(crawl, &url)? else { return Ok(()) };
+        if record.outcome.kind() != OutcomeKind::Excluded || record.outcome.detail != FORGOTTEN {
+            return Ok(());
+        }
+        let now = self.clock.now_ms();
+        record.next_visit_ms = now.max(1);
+        self.frontier.put_record(crawl, &url, &record)?;
+        let withdraw = Revisit { withdraw: FORGOTTEN.to_owned(), saved: true, ..Revisit::default() };
+        let sequence = self.frontier.next_sequence(crawl);
+        let entry = QueueEntry { revisit: Some(withdraw), ..record.entry };
+        let place = Place::in_turn(Class::Revisit, sequence, 0);
+        self.frontier.revisit(crawl, vec![Candidate { host: url.host(), url, place, entry }], now)
     }
 
     /// The host is kept out of all crawls from now on.
@@ -147,6 +193,7 @@ impl Keeper {
             Some((id, from)) => (u32::from_be_bytes(*id), from),
             None => (0, &[][..]),
         };
+        self.revoke_host(&host, "it is forgotten");
         let mut answer = ForgetResponse::default();
         let Some(id) = ids.find(|id| id.0 >= at) else { return Ok(answer) };
         let crawl = self.crawls.get_mut(&id).expect("it was just listed");

@@ -487,7 +487,8 @@ fn a_general_pause_follows_so_many_requests_also_when_the_collector_is_lost() {
     bench.add(settings);
     let lease = bench.hear_lease();
     assert_eq!(lease.pace.unwrap().request_allowance, 5);
-    let returned = ReturnLease { token: lease.token, since_last_request_ms: Some(0), requests: 2, ..ReturnLease::default() };
+    let returned =
+        ReturnLease { token: lease.token, since_last_request_ms: Some(0), requests: 2, ..ReturnLease::default() };
     bench.say(collector_message::Message::ReturnLease(returned));
     bench.advance(1_000);
     assert_eq!(bench.hear_lease().pace.unwrap().request_allowance, 3);
@@ -553,9 +554,8 @@ fn a_disk_that_is_almost_full_stops_fetching_and_room_lets_it_go_on() {
     let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
     let free = Arc::new(AtomicU64::new(50));
     let gauge = Arc::clone(&free);
-    bench.keeper.disk = Box::new(move || {
-        Some(Space { free_bytes: gauge.load(Ordering::SeqCst) << 20, total_bytes: 100 << 20 })
-    });
+    bench.keeper.disk =
+        Box::new(move || Some(Space { free_bytes: gauge.load(Ordering::SeqCst) << 20, total_bytes: 100 << 20 }));
     bench.add(crawl("c", &["http://a.test/"]));
     let lease = bench.hear_lease();
     free.store(3, Ordering::SeqCst);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use seine_common::host::HostKey;
-use seine_proto::monitor::v1::Outcome;
+use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use super::Keeper;
 use crate::disk;
@@ -74,7 +74,14 @@ impl Keeper {
     pub(super) fn empty_some(&mut self) -> Result<()> {
         let Some(next) = self.next_to_empty() else { return Ok(()) };
         let (crawl, host, outcome) = self.emptying[next].clone();
-        if self.frontier.settle_rest(crawl, &host, &outcome, EMPTIED_AT_ONCE)? < EMPTIED_AT_ONCE {
+        let due = self.due_without_visit(crawl);
+        let emptied = self.frontier.settle_rest(crawl, &host, &outcome, due, EMPTIED_AT_ONCE)?;
+        if outcome.kind() == OutcomeKind::Excluded {
+            for _ in 0..emptied {
+                self.frontier.count_excluded(crawl, &outcome.detail, host.as_str());
+            }
+        }
+        if emptied < EMPTIED_AT_ONCE {
             self.emptying.remove(next);
             self.frontier.requeue_host(crawl, &host, self.clock.now_ms())?;
             self.finish_if_done(crawl)?;

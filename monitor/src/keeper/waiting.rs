@@ -25,9 +25,18 @@ impl Keeper {
         }
         let mut active = self.leases.of_crawl(id).filter(|lease| lease.session.is_some()).peekable();
         if active.peek().is_some() {
-            let first =
-                active.min_by_key(|lease| lease.rests_until_ms).filter(|l| l.rests_until_ms > now + NOTABLE_REST_MS);
-            return Ok(first.map_or(String::new(), |lease| rests(lease.host.as_str(), lease.rests_until_ms, "")));
+            let Some(first) = active.min_by_key(|lease| (lease.rests_until_ms, lease.delay_ms)) else {
+                return Ok(String::new());
+            };
+            return Ok(match first {
+                lease if lease.rests_until_ms > now + NOTABLE_REST_MS => {
+                    rests(lease.host.as_str(), lease.rests_until_ms, "")
+                }
+                lease if lease.delay_ms > NOTABLE_REST_MS => {
+                    format!("{} is asked every {} s at most", lease.host, lease.delay_ms as f64 / 1000.0)
+                }
+                _ => String::new(),
+            });
         }
         if self.collectors.is_empty() {
             return Ok("no collector is attached".to_owned());
@@ -35,13 +44,14 @@ impl Keeper {
         if let Some(lease) = self.leases.of_crawl(id).next() {
             return Ok(format!("{} is still leased to a collector that went away", lease.host));
         }
-        let next = self.frontier.ready(id, 1)?.into_iter().next();
-        let next =
-            next.map(|(at, host)| (politeness::clamp(now, at), host)).filter(|(at, _)| *at > now + NOTABLE_REST_MS);
-        let Some((at, host)) = next else { return Ok(String::new()) };
+        let Some((at, host)) = self.frontier.ready(id, 1)?.into_iter().next() else { return Ok(String::new()) };
         let record = self.frontier.host(&host)?;
         if record.lease_token != 0 {
             return Ok(format!("{host} is being fetched for another crawl"));
+        }
+        let at = politeness::clamp(now, at);
+        if at <= now + NOTABLE_REST_MS {
+            return Ok(String::new());
         }
         if record.next_allowed_ms <= now {
             return Ok(format!("a failed page of {host} is tried again at {}", clock_time(at)));

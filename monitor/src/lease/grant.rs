@@ -260,7 +260,10 @@ impl Keeper {
         if !self.crawls.contains_key(&crawl) {
             return Ok(());
         }
-        if let Some((0, rule)) = self.host_limit(crawl, host)? {
+        // Known pages of a full host are still visited.
+        if let Some((0, rule)) = self.host_limit(crawl, host)?
+            && !self.has_revisits(crawl, host)?
+        {
             let outcome = Outcome { kind: OutcomeKind::Excluded.into(), detail: rule, ..Outcome::default() };
             self.empty(crawl, host, outcome);
         }

@@ -69,10 +69,11 @@ impl Keeper {
         let mut record = self.frontier.host(&lease.host)?;
         self.free(&mut record, now);
         // Without a request robots.txt was not read either, and what is known of it still holds.
-        if returned.since_last_request_ms.is_some() {
+        let obeys_robots = self.crawls.get(&lease.crawl).is_some_and(|crawl| !crawl.record.settings.ignore_robots);
+        if returned.since_last_request_ms.is_some() && obeys_robots {
             record.crawl_delay_ms = returned.crawl_delay_ms;
         }
-        if lease.prepares {
+        if lease.prepares && !lease.address_busy {
             record.prepared_at_ms = now;
         }
         if let Some(pace) = self.pace(lease.crawl, &lease.host, record.crawl_delay_ms) {

@@ -14,14 +14,14 @@ use crate::visit;
 
 impl Keeper {
     pub(crate) fn settle(&mut self, session: SessionId, settle: Settle) -> Result<()> {
-        let Settle { token, request_id, place, outcome, .. } = settle;
+        let Settle { token, request_id, url, place, outcome } = settle;
         let held = self.leases.held_by(token, session).map(|lease| {
             lease.settled += 1;
             (lease.crawl, lease.host.clone())
         });
         let stale = match (held, Place::from_slice(&place), outcome) {
             (Some((crawl, host)), Some(place), Some(outcome)) => {
-                self.apply(token, crawl, &host, place, outcome)?;
+                self.apply(token, crawl, &host, &url, place, outcome)?;
                 false
             }
             _ => true,
@@ -30,10 +30,23 @@ impl Keeper {
         Ok(())
     }
 
-    fn apply(&mut self, token: u64, crawl: CrawlId, host: &HostKey, place: Place, outcome: Outcome) -> Result<()> {
+    fn apply(
+        &mut self,
+        token: u64,
+        crawl: CrawlId,
+        host: &HostKey,
+        url: &str,
+        place: Place,
+        outcome: Outcome,
+    ) -> Result<()> {
         let now = self.clock.now_ms();
-        self.note_behaviour(token, crawl, host, &outcome, now)?;
-        let Some(entry) = self.frontier.queued(crawl, host, place)? else { return Ok(()) };
+        let saved = outcome.kind() == OutcomeKind::Saved;
+        let entry = self.frontier.queued(crawl, host, place)?;
+        let is_retry = entry.as_ref().is_some_and(|entry| entry.attempts > 0);
+        self.note_behaviour(token, crawl, host, &outcome, is_retry, now)?;
+        let Some(entry) = entry else {
+            return if saved { self.withdraw_if_forgotten(crawl, url) } else { Ok(()) };
+        };
         let max_attempts = self.crawls[&crawl].record.settings.max_attempts;
         let retry = may_pass(outcome.kind())
             .then(|| politeness::retry_after_failure(entry.attempts + 1, max_attempts))
@@ -42,13 +55,33 @@ impl Keeper {
             let settlement = Settlement::Retry { due_ms: now + wait, outcome };
             return self.frontier.settle(crawl, host, place, settlement).map(drop);
         }
-        let new_page = outcome.kind() == OutcomeKind::Saved && !is_saved_already(&entry);
+        let new_page = saved && !is_saved_already(&entry);
         self.finish_visit(crawl, host, place, entry, outcome, now)?;
+        if saved {
+            self.stop_at_byte_limits(token, crawl, host)?;
+        }
         if new_page {
             metrics::counter!("seine_monitor_pages_total").increment(1);
             if let Some(lease) = self.leases.iter_mut().find(|lease| lease.token == token) {
                 lease.saved += 1;
             }
+        }
+        Ok(())
+    }
+
+    /// Pages are promised to leases one by one, bytes are not: when there are enough, what is handed out is taken back.
+    fn stop_at_byte_limits(&mut self, token: u64, crawl: CrawlId, host: &HostKey) -> Result<()> {
+        let settings = &self.crawls[&crawl].record.settings;
+        let of_host = settings.max_bytes_per_host;
+        if settings.max_bytes.is_some() && self.pages_left(crawl) == Some(0) {
+            let held: Vec<u64> = self.leases.of_crawl(crawl).map(|lease| lease.token).collect();
+            for token in held {
+                self.revoke(token, "the crawl has all its bytes");
+            }
+        } else if let Some(most) = of_host
+            && self.frontier.host_use(crawl, host)?.bytes >= most
+        {
+            self.revoke(token, "the host has given all its bytes");
         }
         Ok(())
     }
@@ -79,23 +112,25 @@ impl Keeper {
         crawl: CrawlId,
         host: &HostKey,
         outcome: &Outcome,
+        is_retry: bool,
         now: i64,
     ) -> Result<()> {
         let mut record = self.frontier.host(host)?;
         let kind = outcome.kind();
         if kind == OutcomeKind::SlowDown {
-            let blocks = politeness::forgive(record.blocks, record.blocked_at_ms, record.blocked_until_ms, now);
-            let until = politeness::block_until(now, outcome.retry_after_s, blocks, rand::random());
-            record.rest_until(until, Trouble::Blocked);
             // Requests that were under way when the first one was refused are the same refusal.
-            if now >= record.blocked_until_ms {
-                record.blocks = blocks + 1;
-            }
+            let is_same = now < record.blocked_until_ms;
+            let known = politeness::forgive(record.blocks, record.blocked_at_ms, record.blocked_until_ms, now);
+            let earlier = if is_same { known.saturating_sub(1) } else { known };
+            let until = politeness::block_until(now, outcome.retry_after_s, earlier, rand::random());
+            record.rest_until(until, Trouble::Blocked);
+            record.blocks = earlier + 1;
             record.blocked_at_ms = now;
-            record.blocked_until_ms = until;
+            record.blocked_until_ms = record.blocked_until_ms.max(until);
         } else if is_failure_of_the_host(kind) {
             let is_skipped = record.next_allowed_ms > now && record.trouble() == Trouble::Failing;
-            if is_skipped {
+            // One page that fails again and again says little about its host.
+            if is_skipped || (is_retry && record.skips == 0) {
                 return Ok(());
             }
             record.failures += if outcome.status == 0 { politeness::NO_ANSWER } else { politeness::FAILED_ANSWER };

@@ -44,12 +44,9 @@ impl HostPace {
 
     /// Counts requests made; when that is enough, the host rests from now on.
     pub fn count_requests(&self, record: &mut HostRecord, made: u32, now_ms: i64) {
-        if self.requests_before_pause == 0 {
-            record.requests_since_pause = 0;
-            return;
-        }
+        // Also for a crawl without a pause: another one may have it.
         record.requests_since_pause = record.requests_since_pause.saturating_add(made);
-        if record.requests_since_pause >= self.requests_before_pause {
+        if self.requests_before_pause > 0 && record.requests_since_pause >= self.requests_before_pause {
             record.requests_since_pause = 0;
             record.rest_until(now_ms + self.pause_ms, super::Trouble::Pause);
         }

@@ -34,7 +34,10 @@ fn a_url_is_explained_with_its_rule_its_line_of_robots_txt_and_its_visits() {
     assert_eq!(excluded["crawls"][0]["state"], "excluded", "{excluded}");
     assert!(excluded["crawls"][0]["rule"].as_str().unwrap().contains("*/denied/*"), "{excluded}");
     let outside = explain(&seine, "http://elsewhere.test/");
-    assert_eq!((outside["crawls"][0]["state"].as_str(), outside["crawls"][0]["rule"].as_str()), (Some("excluded"), Some("scope")));
+    assert_eq!(
+        (outside["crawls"][0]["state"].as_str(), outside["crawls"][0]["rule"].as_str()),
+        (Some("excluded"), Some("scope"))
+    );
     let missing = explain(&seine, &web.url("/secret"));
     assert_eq!(missing["crawls"][0]["state"], "not found", "{missing}");
 }

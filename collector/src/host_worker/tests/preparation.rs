@@ -123,3 +123,18 @@ fn a_url_of_another_host_is_never_fetched_under_the_lease() {
     assert_eq!(bench.outcomes().len(), 1);
     assert!(bench.other.is_empty() && bench.starts().is_empty());
 }
+
+#[test]
+fn a_robots_txt_that_asks_for_patience_holds_the_whole_host_as_long_as_it_says() {
+    let mut bench = Bench::prepared(Terms { ignore_robots: false, ..terms() }, &[1, 2]);
+    assert_eq!(bench.starts().len(), 1);
+    let verdict = Verdict::SlowDown { status: 429, retry_after: Some(Duration::from_secs(90)) };
+    let answer = RobotsAnswer::Verdict(verdict);
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::SlowDown)]);
+    let patience = bench.sent.iter().find_map(|message| match message {
+        Message::Settle(settle) => settle.outcome.as_ref().map(|outcome| outcome.retry_after_s),
+        _ => None,
+    });
+    assert_eq!(patience, Some(90));
+}
