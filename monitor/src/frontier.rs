@@ -16,6 +16,7 @@ pub mod record;
 mod key;
 mod sieve;
 mod exclusions;
+mod floors;
 mod host_queue;
 mod ready;
 mod settle;

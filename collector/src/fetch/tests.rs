@@ -253,7 +253,7 @@ async fn robots_files_are_read_cut_and_judged() {
 #[tokio::test]
 async fn robots_files_that_cannot_be_read_forbid() {
     let failures = [
-        ("HTTP/1.1 503 No\r\n\r\n", Then::Close),
+        ("HTTP/1.1 502 No\r\n\r\n", Then::Close),
         ("", Then::Close),
         ("", Then::KeepOpen),
         ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nUser-agent: *", Then::Close),

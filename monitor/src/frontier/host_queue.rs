@@ -20,12 +20,17 @@ impl RocksFrontier {
         limit: usize,
     ) -> Result<Stretch> {
         let prefix = self.host_key(crawl, host);
-        let from = after.map_or(prefix.to_vec(), |place| {
-            // The next possible key behind the place.
-            let mut key = key::queue(&prefix, place).to_vec();
-            key.push(0);
-            key
-        });
+        let floor = self.floors.borrow().queue(&prefix);
+        let from = match (after, floor) {
+            (Some(place), _) => {
+                // The next possible key behind the place.
+                let mut key = key::queue(&prefix, place).to_vec();
+                key.push(0);
+                key
+            }
+            (None, Some(floor)) => key::queue(&prefix, floor).to_vec(),
+            (None, None) => prefix.to_vec(),
+        };
         let mut stretch = Stretch { exhausted: true, ..Stretch::default() };
         for item in self.scan(QUEUE, &prefix, &from) {
             let (key, value) = item?;
@@ -35,6 +40,9 @@ impl RocksFrontier {
             }
             let place = Place::from_slice(&key[key::HOST_BYTES..]).ok_or(MonitorError::Corrupt("place"))?;
             stretch.urls.push(Queued { place, entry: decode(&value, "queue entry")? });
+        }
+        if after.is_none() && limit > 0 {
+            self.floors.borrow_mut().saw_queue(prefix, stretch.urls.first().map(|queued| queued.place));
         }
         Ok(stretch)
     }
@@ -54,6 +62,7 @@ impl RocksFrontier {
             let seen = Seen::Queued { depth: entry.depth, place };
             batch.delete_cf(self.table(RETRIES), &key);
             batch.put_cf(self.table(QUEUE), key::queue(&prefix, place), entry.encode_to_vec());
+            self.floors.borrow_mut().lower_queue(&prefix, place);
             let url = key::url(&prefix, self.fingerprinter.of(entry.url.as_bytes()));
             batch.put_cf(self.table(SEEN), url, seen.encode());
         }

@@ -56,6 +56,11 @@ pub fn visit(url: &[u8; URL_BYTES], due_ms: i64) -> [u8; URL_BYTES + 8] {
     key
 }
 
+/// Before all visits that are due from a time on.
+pub fn visits_from(crawl: CrawlId, due_ms: i64) -> [u8; CRAWL_BYTES + 8] {
+    joined(&self::crawl(crawl), &time(due_ms))
+}
+
 /// When a visit is due, and the key of its URL.
 pub fn read_visit(key: &[u8]) -> Option<(i64, [u8; URL_BYTES])> {
     let due_ms = read_time(key.get(CRAWL_BYTES..)?)?;

@@ -6,7 +6,7 @@
 use rocksdb::WriteBatch;
 use seine_common::host::HostKey;
 
-use super::store::{HEADS, KeyValue, QUEUE, READY, RocksFrontier};
+use super::store::{HEADS, KeyValue, READY, RocksFrontier};
 use super::{CrawlId, Result, key};
 use crate::MonitorError;
 
@@ -44,7 +44,7 @@ impl RocksFrontier {
 
     pub(super) fn place_in_ready(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()> {
         let host_key = self.host_key(crawl, host);
-        let has_urls = self.scan(QUEUE, &host_key, &host_key).next().transpose()?.is_some();
+        let has_urls = !self.read_queue(crawl, host, None, 1)?.urls.is_empty();
         let ready_ms =
             if has_urls { Some(ready_ms) } else { self.first_retry(&host_key)?.map(|due| due.max(ready_ms)) };
         let mut batch = WriteBatch::default();

@@ -98,6 +98,8 @@ impl RocksFrontier {
         }
         if record.next_visit_ms > 0 {
             batch.put_cf(self.table(VISITS), key::visit(url_key, record.next_visit_ms), b"");
+            let crawl = CrawlId(u32::from_be_bytes(*url_key.first_chunk().unwrap_or(&[0; key::CRAWL_BYTES])));
+            self.floors.borrow_mut().lower_visits(crawl, record.next_visit_ms);
         }
         batch.put_cf(self.table(RECORDS), url_key, record.encode_to_vec());
     }

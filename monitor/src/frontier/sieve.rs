@@ -90,6 +90,7 @@ impl RocksFrontier {
                     let seen = Seen::Queued { depth: entry.depth, place: *place };
                     batch.put_cf(self.table(SEEN), item.key, seen.encode());
                     batch.put_cf(self.table(QUEUE), key::queue(&item.host, *place), entry.encode_to_vec());
+                    self.floors.borrow_mut().lower_queue(&item.host, *place);
                     hosts.insert(item.host, host);
                     admitted[item.position] = true;
                 }

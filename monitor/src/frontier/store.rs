@@ -6,6 +6,7 @@
 //! One writer (the keeper's thread) and one syncing thread. Writes are not synced one by one: [`Durable::sync`] syncs the
 //! log up to its end, which makes everything written before durable in order.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, Robots};
 
 use super::exclusions::Exclusions;
+use super::floors::Floors;
 use super::record::{
     CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord, decode,
 };
@@ -33,7 +35,7 @@ const BLOCK_CACHE_BYTES: usize = 32 << 20;
 /// Unwritten changes kept in memory, all tables together.
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
 const TABLE_BUFFER_BYTES: usize = 16 << 20;
-/// Bits per key of the bloom filters; most look-ups are for URLs that are not there.
+/// Bits per key of the bloom filters.
 const BLOOM_BITS: f64 = 10.0;
 
 pub(super) const SEEN: &str = "seen";
@@ -59,6 +61,7 @@ pub struct RocksFrontier {
     /// Nothing in `ready` stands before these times; keeps scans off the graves of removed entries.
     pub(super) ready_from: HashMap<CrawlId, i64>,
     pub(super) exclusions: HashMap<CrawlId, Exclusions>,
+    pub(super) floors: RefCell<Floors>,
     last_token: u64,
 }
 
@@ -73,13 +76,14 @@ impl RocksFrontier {
         options.set_max_background_jobs(2);
         options.set_keep_log_file_num(2);
         options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
-        let tables = TABLES.iter().map(|name| ColumnFamilyDescriptor::new(*name, table_options(&cache)));
+        let tables = TABLES.iter().map(|name| ColumnFamilyDescriptor::new(*name, table_options(name, &cache)));
         let db = Arc::new(DB::open_cf_descriptors(&options, path, tables)?);
         let mut this = Self {
             fingerprinter: Fingerprinter::public(),
             progress: HashMap::new(),
             ready_from: HashMap::new(),
             exclusions: HashMap::new(),
+            floors: RefCell::default(),
             last_token: 0,
             db,
         };
@@ -142,11 +146,14 @@ impl RocksFrontier {
     }
 }
 
-fn table_options(cache: &Cache) -> Options {
+fn table_options(name: &str, cache: &Cache) -> Options {
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_cache(cache);
-    blocks.set_bloom_filter(BLOOM_BITS, false);
-    blocks.set_whole_key_filtering(true);
+    // Filters grow with the table and are kept in memory, so only where most look-ups find nothing.
+    if [SEEN, CONTENTS, HEADS].contains(&name) {
+        blocks.set_bloom_filter(BLOOM_BITS, false);
+        blocks.set_whole_key_filtering(true);
+    }
     blocks.set_format_version(5);
     let mut options = Options::default();
     options.set_block_based_table_factory(&blocks);

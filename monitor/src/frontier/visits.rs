@@ -17,8 +17,12 @@ use prost::Message;
 impl RocksFrontier {
     pub(super) fn first_due(&self, crawl: CrawlId, before_ms: i64, limit: usize) -> Result<Vec<UrlRecord>> {
         let prefix = key::crawl(crawl);
+        if self.earliest_due(crawl)?.is_none_or(|earliest| earliest >= before_ms) {
+            return Ok(Vec::new());
+        }
+        let from = key::visits_from(crawl, self.floors.borrow().visits(crawl));
         let mut due = Vec::new();
-        for item in self.scan(VISITS, &prefix, &prefix) {
+        for item in self.scan(VISITS, &prefix, &from) {
             let (due_ms, url_key) = key::read_visit(&item?.0).ok_or(MonitorError::Corrupt("visit"))?;
             if due_ms >= before_ms || due.len() == limit {
                 break;
@@ -30,8 +34,17 @@ impl RocksFrontier {
 
     pub(super) fn earliest_due(&self, crawl: CrawlId) -> Result<Option<i64>> {
         let prefix = key::crawl(crawl);
-        let first = self.scan(VISITS, &prefix, &prefix).next().transpose()?;
-        first.map(|(key, _)| Ok(key::read_visit(&key).ok_or(MonitorError::Corrupt("visit"))?.0)).transpose()
+        let from = self.floors.borrow().visits(crawl);
+        if from == i64::MAX {
+            return Ok(None);
+        }
+        let first = self.scan(VISITS, &prefix, &key::visits_from(crawl, from)).next().transpose()?;
+        let due_ms = |key: &[u8]| Ok(key::read_visit(key).ok_or(MonitorError::Corrupt("visit"))?.0);
+        let first = first.map(|(key, _)| due_ms(&key)).transpose();
+        if let Ok(first) = &first {
+            self.floors.borrow_mut().saw_visits(crawl, *first);
+        }
+        first
     }
 
     pub(super) fn queue_known(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()> {
@@ -50,6 +63,7 @@ impl RocksFrontier {
             batch.delete_cf(self.table(VISITS), key::visit(&url_key, record.next_visit_ms));
             batch.put_cf(self.table(SEEN), url_key, Seen::Queued { depth, place: visit.place }.encode());
             batch.put_cf(self.table(QUEUE), key::queue(&host_key, visit.place), visit.entry.encode_to_vec());
+            self.floors.borrow_mut().lower_queue(&host_key, visit.place);
             hosts.push(visit.host);
             queued += 1;
             revisits += i64::from(visit.place.class() == Class::Revisit);
@@ -81,6 +95,7 @@ impl RocksFrontier {
             let place = place.moved_to(Class::Breadth);
             batch.delete_cf(self.table(QUEUE), &key);
             batch.put_cf(self.table(QUEUE), key::queue(&prefix, place), &value);
+            self.floors.borrow_mut().lower_queue(&prefix, place);
             let url_key = key::url(&prefix, self.fingerprinter.of(entry.url.as_bytes()));
             batch.put_cf(self.table(SEEN), url_key, Seen::Queued { depth: entry.depth, place }.encode());
             moved += 1;
