@@ -18,9 +18,9 @@ const ENDINGS: &[(usize, &[&str])] = &[
     (5, &["em", "es", "im", "um", "at", "am", "os", "us", "ym", "mi", "ou"]),
     (4, &["a", "e", "i", "o", "u", "y"]),
 ];
-/// Endings that may stand before a vowel that was taken: of *problém* and *problému* both must go as far.
-const BEFORE_VOWEL: &[&str] = &["em", "es", "im", "um", "at", "am", "os", "us", "ym"];
-const SHORTEST_BEFORE_VOWEL: usize = 5;
+/// What looks like an ending before the ending that was taken: *problém* loses it, and so must *problému*.
+const BEFORE_ENDING: &[&str] = &["em", "es", "im", "um", "at", "am", "os", "us", "ym"];
+const SHORTEST_BEFORE_ENDING: usize = 5;
 /// Surnames of women and what belongs to somebody: *Nováková*, *Novákův*.
 const SHORTEST_POSSESSIVE: usize = 7;
 /// Shorter stems keep their fleeting vowel: *pes*, *den*.
@@ -31,24 +31,14 @@ pub fn stem(word: &mut String) {
     if !word.is_ascii() || word.len() < 3 {
         return;
     }
-    if take_case_ending(word) {
-        take_one_of(word, BEFORE_VOWEL, SHORTEST_BEFORE_VOWEL);
+    if ENDINGS.iter().any(|(shortest, endings)| take_one_of(word, endings, *shortest)) {
+        take_one_of(word, BEFORE_ENDING, SHORTEST_BEFORE_ENDING);
     }
     if word.len() >= SHORTEST_POSSESSIVE && (word.ends_with("ov") || word.ends_with("uv")) {
         word.truncate(word.len() - 2);
     }
     drop_fleeting_vowel(word);
     undo_softening(word);
-}
-
-/// Whether the ending was a lone vowel.
-fn take_case_ending(word: &mut String) -> bool {
-    for (shortest, endings) in ENDINGS {
-        if take_one_of(word, endings, *shortest) {
-            return endings[0].len() == 1;
-        }
-    }
-    false
 }
 
 fn take_one_of(word: &mut String, endings: &[&str], shortest: usize) -> bool {

@@ -42,19 +42,20 @@ impl<'a> Scanner<'a> {
             }
             let start = at;
             let mut humped = false;
-            let mut previous = SEPARATOR;
+            // The classes of the last four characters.
+            let mut last = 0u16;
             while at < bytes.len() {
                 let class = CLASS[usize::from(bytes[at])];
                 if class & (SMALL | CAPITAL | DIGIT) == 0 {
                     break;
                 }
-                humped |= previous == SMALL && class == CAPITAL;
-                previous = class;
+                last = last << 4 | u16::from(class);
+                humped |= last & 0xff == SMALL_CAPITAL || last == CAPITALS_SMALLS;
                 at += 1;
             }
-            // Most words of most texts end here: nothing but ASCII in them or behind them.
-            if at > start && (at == bytes.len() || bytes[at] < 0x80) {
-                let (end, compound) = compound_end(bytes, start, at);
+            // Most words of most texts end here: nothing but ASCII in them.
+            if at > start && !goes_on(self.text, at) {
+                let (end, compound) = compound_end(self.text, start, at);
                 self.at = end;
                 let range = start..end;
                 return Some(if compound || humped {
@@ -86,14 +87,27 @@ impl<'a> Scanner<'a> {
         if !first.is_alphanumeric() || fold::joins(first) {
             return Err(start + first.len_utf8());
         }
-        let ends = |c: char| !fold::joins(c) && (!c.is_alphanumeric() || cjk::script(c).is_some());
-        let length = rest.find(ends).unwrap_or(rest.len());
+        let length = rest.find(|c| !is_in_word(c)).unwrap_or(rest.len());
         Ok(Piece::Word { range: start..start + length, ascii: false })
     }
 }
 
+fn is_in_word(c: char) -> bool {
+    fold::joins(c) || (c.is_alphanumeric() && cjk::script(c).is_none())
+}
+
+/// Whether what stands here belongs to a word that stands before it.
+fn goes_on(text: &str, at: usize) -> bool {
+    match text.as_bytes().get(at) {
+        None => false,
+        Some(byte) if byte.is_ascii() => byte.is_ascii_alphanumeric(),
+        Some(_) => text[at..].chars().next().is_some_and(is_in_word),
+    }
+}
+
 /// Where the word that ends at `end` ends as a compound, and whether it is one.
-fn compound_end(bytes: &[u8], start: usize, end: usize) -> (usize, bool) {
+fn compound_end(text: &str, start: usize, end: usize) -> (usize, bool) {
+    let bytes = text.as_bytes();
     let is = |at: usize, classes: u8| bytes.get(at).is_some_and(|&byte| CLASS[usize::from(byte)] & classes != 0);
     let word = SMALL | CAPITAL | DIGIT;
     match bytes.get(end) {
@@ -107,7 +121,7 @@ fn compound_end(bytes: &[u8], start: usize, end: usize) -> (usize, bool) {
                 }
             }
             // Letters beyond ASCII would be cut off from their word.
-            if bytes.get(at).is_some_and(|&byte| byte >= 0x80) { (end, false) } else { (last, last > end) }
+            if goes_on(text, at) { (end, false) } else { (last, last > end) }
         }
         Some(b'.' | b',') if is(end + 1, DIGIT) && bytes[start..end].iter().all(u8::is_ascii_digit) => {
             let mut last = end;
@@ -116,17 +130,15 @@ fn compound_end(bytes: &[u8], start: usize, end: usize) -> (usize, bool) {
                 while is(at, DIGIT) {
                     at += 1;
                 }
-                if is(at, SMALL | CAPITAL | BEYOND_ASCII) {
+                if goes_on(text, at) {
                     break;
                 }
                 last = at;
             }
             (last, last > end)
         }
-        Some(b'+') if bytes.get(end + 1) == Some(&b'+') && !is(end + 2, word | BEYOND_ASCII) => (end + 2, true),
-        Some(b'#') if end - start <= 2 && is(start, SMALL | CAPITAL) && !is(end + 1, word | BEYOND_ASCII) => {
-            (end + 1, true)
-        }
+        Some(b'+') if bytes.get(end + 1) == Some(&b'+') && !goes_on(text, end + 2) => (end + 2, true),
+        Some(b'#') if end - start <= 2 && is(start, SMALL | CAPITAL) && !goes_on(text, end + 1) => (end + 1, true),
         _ => (end, false),
     }
 }
@@ -142,7 +154,10 @@ pub fn parts(text: &str, compound: &Range<usize>, parts: &mut Vec<Range<usize>>)
         let hump = start.is_some_and(|start| at > start)
             && class(at) == CAPITAL
             && (class(at - 1) == SMALL
-                || (class(at - 1) == CAPITAL && at + 1 < compound.end && class(at + 1) == SMALL));
+                || (class(at - 1) == CAPITAL
+                    && at + 2 < compound.end
+                    && class(at + 1) == SMALL
+                    && class(at + 2) == SMALL));
         if (!is_word || hump)
             && let Some(from) = start.take()
         {
@@ -165,6 +180,11 @@ const SMALL: u8 = 1;
 const CAPITAL: u8 = 2;
 const DIGIT: u8 = 4;
 const BEYOND_ASCII: u8 = 8;
+
+/// A hump of `HttpClient` and of `HTTPServer`, but not of `URLs`.
+const SMALL_CAPITAL: u16 = (SMALL as u16) << 4 | CAPITAL as u16;
+const CAPITALS_SMALLS: u16 =
+    (CAPITAL as u16) << 12 | (CAPITAL as u16) << 8 | (SMALL as u16) << 4 | SMALL as u16;
 
 const CLASS: [u8; 256] = {
     let mut class = [SEPARATOR; 256];
@@ -207,7 +227,10 @@ mod tests {
     #[test]
     fn compounds_of_code_are_seen_whole_and_in_parts() {
         assert_eq!(shown("call snake_case()"), ["call", "snake_case=snake|case"]);
-        assert_eq!(shown("new HttpClient(HTTPServer)"), ["new", "HttpClient=Http|Client", "HTTPServer=HTTP|Server"]);
+        assert_eq!(
+            shown("new HttpClient(HTTPServer) of URLs"),
+            ["new", "HttpClient=Http|Client", "HTTPServer=HTTP|Server", "of", "URLs"]
+        );
         assert_eq!(shown("C++, C# and F#."), ["C++=C", "C#=C", "and", "F#=F"]);
         assert_eq!(shown("__init__ MAX_SIZE_2 _x"), ["init", "MAX_SIZE_2=MAX|SIZE|2", "x"]);
         assert_eq!(shown("1+1 a++b issue#5 abc#"), ["1", "1", "a", "b", "issue", "5", "abc"]);
