@@ -4,6 +4,7 @@
 //! asked for, [`plan`] into terms of the index that [`follow`] keeps fresh, by its [`vocabulary`]; [`score`] finds and
 //! scores documents, [`rank`] orders them by [`weights`] with the help of [`proximity`], [`facet`] counts them by kind,
 //! [`snippet`] shows why each page was found; [`search`] does these steps in order and gives a [`SearchResponse`].
+//! [`suggest`] completes what is being typed.
 
 mod request;
 mod parse;
@@ -18,6 +19,7 @@ mod rank;
 mod snippet;
 mod response;
 mod search;
+mod suggest;
 mod http;
 mod rpc;
 mod metrics;
@@ -35,6 +37,7 @@ pub use request::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, Se
 pub use response::{Hit, SearchResponse};
 pub use rpc::QueryRpc;
 pub use search::{QueryConfig, QueryService};
+pub use suggest::{DEFAULT_SUGGESTIONS, MAX_SUGGESTIONS};
 pub use weights::RankingWeights;
 
 impl QueryService {

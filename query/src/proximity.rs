@@ -111,9 +111,10 @@ fn smallest_distance(first: &[u32], second: &[u32]) -> Option<u32> {
         if before > 0 {
             nearest = nearest.min(place - first[before - 1]);
         }
-        if let Some(&after) = first.get(before) {
-            // The same place is that of one word with two forms, which says nothing.
-            nearest = nearest.min(if after == place { u32::MAX } else { after - place + 1 });
+        // The same place is that of one word with two forms, which says nothing.
+        let same = usize::from(first.get(before) == Some(&place));
+        if let Some(&after) = first.get(before + same) {
+            nearest = nearest.min(after - place + 1);
         }
         if nearest == 1 {
             break;

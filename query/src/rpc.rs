@@ -3,7 +3,7 @@
 use seine_proto::query::v1::query_server::Query;
 use seine_proto::query::v1::{
     FacetCount as ProtoFacetCount, Facets as ProtoFacets, Hit as ProtoHit, SearchRequest as ProtoRequest,
-    SearchResponse as ProtoResponse, Sort as ProtoSort,
+    SearchResponse as ProtoResponse, Sort as ProtoSort, SuggestRequest, SuggestResponse,
 };
 use tonic::{Request, Response, Status};
 
@@ -12,6 +12,7 @@ use crate::facet::{FacetCount, FacetCounts};
 use crate::request::{DEFAULT_LIMIT, SearchRequest, Sort};
 use crate::response::{Hit, SearchResponse};
 use crate::search::QueryService;
+use crate::suggest::DEFAULT_SUGGESTIONS;
 
 pub struct QueryRpc {
     service: QueryService,
@@ -93,5 +94,12 @@ impl Query for QueryRpc {
         let request = SearchRequest::from(request.into_inner());
         let response = self.service.elsewhere(move |service| service.search(&request)).await?;
         Ok(Response::new(response.into()))
+    }
+
+    async fn suggest(&self, request: Request<SuggestRequest>) -> Result<Response<SuggestResponse>, Status> {
+        let SuggestRequest { query, limit } = request.into_inner();
+        let limit = if limit == 0 { DEFAULT_SUGGESTIONS } else { limit as usize };
+        let suggestions = self.service.elsewhere(move |service| service.suggest(&query, limit)).await?;
+        Ok(Response::new(SuggestResponse { suggestions }))
     }
 }

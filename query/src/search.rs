@@ -53,10 +53,10 @@ pub struct QueryService {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     index: IndexFollower,
-    fields: Fields,
-    weights: RankingWeights,
+    pub(crate) fields: Fields,
+    pub(crate) weights: RankingWeights,
     turns: Arc<Semaphore>,
 }
 
@@ -92,6 +92,10 @@ impl QueryService {
     /// Whether searches can be answered; an empty index is a fine answer.
     pub fn check_ready(&self) -> Result<(), QueryError> {
         self.inner.index.searcher().map(|_| ())
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
     }
 
     /// Documents that can be found.
@@ -139,6 +143,11 @@ impl QueryService {
 }
 
 impl Inner {
+    /// `None` when nothing was ever indexed.
+    pub(crate) fn searcher(&self) -> Result<Option<Searcher>, QueryError> {
+        self.index.searcher()
+    }
+
     fn answer(&self, request: &CheckedRequest) -> Result<Answer, QueryError> {
         let Some(searcher) = self.index.searcher()? else {
             return Ok(Answer { index_is_empty: true, ..Answer::default() });
@@ -215,7 +224,7 @@ fn did_you_mean(query: &str, respelled: &[(String, String)]) -> Option<String> {
     (meant != query).then_some(meant)
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()

@@ -28,10 +28,10 @@ pub struct RankingWeights {
 impl Default for RankingWeights {
     fn default() -> Self {
         Self {
-            saturation: 1.2,
-            fields: [1.0, 1.0, 0.5, 0.2, 0.2],
-            length: [0.75, 0.5, 0.3, 0.0, 0.5],
-            proximity: 0.5,
+            saturation: 1.4,
+            fields: [1.0, 1.5, 0.5, 0.2, 0.2],
+            length: [0.6, 0.4, 0.3, 0.0, 0.5],
+            proximity: 0.3,
             between_words: 0.5,
             long_words: 0.5,
             misspelled: 0.5,

@@ -183,8 +183,7 @@ const BEYOND_ASCII: u8 = 8;
 
 /// A hump of `HttpClient` and of `HTTPServer`, but not of `URLs`.
 const SMALL_CAPITAL: u16 = (SMALL as u16) << 4 | CAPITAL as u16;
-const CAPITALS_SMALLS: u16 =
-    (CAPITAL as u16) << 12 | (CAPITAL as u16) << 8 | (SMALL as u16) << 4 | SMALL as u16;
+const CAPITALS_SMALLS: u16 = (CAPITAL as u16) << 12 | (CAPITAL as u16) << 8 | (SMALL as u16) << 4 | SMALL as u16;
 
 const CLASS: [u8; 256] = {
     let mut class = [SEPARATOR; 256];
