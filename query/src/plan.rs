@@ -137,22 +137,29 @@ impl Planner<'_> {
             }
             ItemForm::Phrase => {
                 let matchers = phrases(&item.text, &self.vocabulary.languages);
+                if matchers.is_empty() {
+                    // A lone character, which is looked for as a beginning.
+                    return self.words(item, true);
+                }
                 self.add(Unit { required: true, ..unit(item.place, matchers) });
             }
-            ItemForm::Words => {
-                for piece in pieces(&item.text, &self.vocabulary.languages) {
-                    match piece.form {
-                        Form::Word(forms) => {
-                            let matchers = self.word(&item.text[piece.range], &forms)?;
-                            self.add(Unit { required, ..unit(item.place, matchers) });
-                        }
-                        Form::Compound { whole, parts } => {
-                            let matchers = compound(&whole, &parts);
-                            self.add(Unit { required, ..unit(item.place, matchers) });
-                        }
-                        Form::Run(run) => self.run(&run, item.place, required)?,
-                    }
+            ItemForm::Words => self.words(item, required)?,
+        }
+        Ok(())
+    }
+
+    fn words(&mut self, item: &Item, required: bool) -> Result<(), QueryError> {
+        for piece in pieces(&item.text, &self.vocabulary.languages) {
+            match piece.form {
+                Form::Word(forms) => {
+                    let matchers = self.word(&item.text[piece.range], &forms)?;
+                    self.add(Unit { required, ..unit(item.place, matchers) });
                 }
+                Form::Compound { whole, parts } => {
+                    let matchers = compound(&whole, &parts);
+                    self.add(Unit { required, ..unit(item.place, matchers) });
+                }
+                Form::Run(run) => self.run(&run, item.place, required)?,
             }
         }
         Ok(())

@@ -103,7 +103,6 @@ impl Inner {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
     use crate::testing::TestIndex;
 
     #[test]
