@@ -28,7 +28,7 @@ pub struct RankingWeights {
 impl Default for RankingWeights {
     fn default() -> Self {
         Self {
-            saturation: 1.4,
+            saturation: 1.8,
             fields: [1.0, 1.5, 0.5, 0.2, 0.2],
             length: [0.6, 0.4, 0.3, 0.0, 0.5],
             proximity: 0.3,
