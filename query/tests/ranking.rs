@@ -20,7 +20,7 @@ fn judged_collections_are_ranked_at_least_as_well_as_by_plain_bm25() {
         let index = tempfile::tempdir().unwrap();
         collection.index(index.path());
         let measured = collection.measure(index.path(), RankingWeights::default());
-        println!("{name}: {measured:.4?}");
+        println!("{}: {measured:.4?}", collection.name);
         assert!(measured.ndcg_at_10 >= least, "nDCG@10 of {name} is {:.4}, below {least}", measured.ndcg_at_10);
     }
 }
