@@ -18,8 +18,11 @@ use crate::weights::{ADDRESS, RankingWeights, TITLE};
 
 /// Further units are ignored: they cost time and hardly change the order.
 const MAX_UNITS: usize = 64;
-/// Words that one prefix stands for.
+/// Words that one prefix stands for, and all prefixes of a query together.
 const MAX_BEGINNINGS: usize = 200;
+const MAX_ALL_BEGINNINGS: usize = 500;
+/// Words of a query that are looked for under other spellings; each costs a walk through the dictionaries.
+const MAX_RESPELLED: usize = 4;
 /// Spellings that one unknown word stands for.
 const MAX_SPELLINGS: usize = 3;
 /// Shorter words have too many neighbours.
@@ -103,7 +106,7 @@ pub fn plan(
         _ => None,
     });
     let vocabulary = Vocabulary::new(searcher, fields, request.lang.as_deref().or(only))?;
-    let mut planner = Planner { vocabulary, weights, plan: Plan::default() };
+    let mut planner = Planner { vocabulary, weights, plan: Plan::default(), beginnings: 0, respelled: 0 };
     for clause in &asked.clauses {
         match clause.0.as_slice() {
             [item] => planner.item(item)?,
@@ -125,6 +128,10 @@ struct Planner<'a> {
     vocabulary: Vocabulary<'a>,
     weights: &'a RankingWeights,
     plan: Plan,
+    /// Words that prefixes stand for, so far.
+    beginnings: usize,
+    /// Words that were looked for under other spellings, so far.
+    respelled: usize,
 }
 
 impl Planner<'_> {
@@ -150,6 +157,9 @@ impl Planner<'_> {
 
     fn words(&mut self, item: &Item, required: bool) -> Result<(), QueryError> {
         for piece in pieces(&item.text, &self.vocabulary.languages) {
+            if self.plan.units.len() >= MAX_UNITS {
+                break;
+            }
             match piece.form {
                 Form::Word(forms) => {
                     let matchers = self.word(&item.text[piece.range], &forms)?;
@@ -208,9 +218,10 @@ impl Planner<'_> {
             LETTERS_FOR_ONE_EDIT.. => 1,
             _ => return Ok(None),
         };
-        if !folded.chars().all(char::is_alphabetic) {
+        if self.respelled == MAX_RESPELLED || !folded.chars().all(char::is_alphabetic) {
             return Ok(None);
         }
+        self.respelled += 1;
         let mut alike = self.vocabulary.alike(folded, edits)?;
         alike.retain(|alike| documents == 0 || alike.documents >= documents.saturating_mul(TIMES_AS_FREQUENT));
         let Some(nearest) = alike.first().map(|alike| alike.edits) else { return Ok(None) };
@@ -248,9 +259,11 @@ impl Planner<'_> {
         Ok(of_stem.map(|(found, _)| found))
     }
 
-    fn prefix(&self, text: &str) -> Result<Vec<Matcher>, QueryError> {
+    fn prefix(&mut self, text: &str) -> Result<Vec<Matcher>, QueryError> {
         let folded = word(text, &[Language::Other]).folded;
-        let terms = self.vocabulary.beginning_with(&folded, MAX_BEGINNINGS)?;
+        let most = MAX_BEGINNINGS.min(MAX_ALL_BEGINNINGS - self.beginnings);
+        let terms = if most == 0 { Vec::new() } else { self.vocabulary.beginning_with(&folded, most)? };
+        self.beginnings += terms.len();
         Ok(terms.into_iter().chain([folded]).map(|text| term(text, 1.0)).collect())
     }
 
@@ -300,7 +313,7 @@ impl Planner<'_> {
     }
 
     /// The item as it was typed, without other spellings; several words as a phrase.
-    fn exactly(&self, item: &Item) -> Result<Vec<Matcher>, QueryError> {
+    fn exactly(&mut self, item: &Item) -> Result<Vec<Matcher>, QueryError> {
         if item.form == ItemForm::Prefix {
             return self.prefix(&item.text);
         }

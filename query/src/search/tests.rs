@@ -353,6 +353,15 @@ fn a_misspelled_word_finds_what_was_meant_unless_the_index_knows_it() {
 }
 
 #[test]
+fn a_query_of_many_beginnings_and_unknown_words_is_answered() {
+    let text: String = (0..2_000).map(|number| format!("ab{number} ")).collect();
+    let index = TestIndex::of(&[("http://a.example/1", "", &text)]);
+    let service = index.service();
+    assert_eq!(service.search(&SearchRequest::new("ab* ".repeat(200))).unwrap().total, 1);
+    assert_eq!(service.search(&SearchRequest::new("unknownn.unknownm.".repeat(50))).unwrap().total, 0);
+}
+
+#[test]
 fn did_you_mean_is_written_as_the_documents_write_it() {
     let index = pages_in("cs", &[("http://a.example/1", "", "Vodopád na řece")]);
     let answer = index.service().search(&SearchRequest::new("vodopat")).unwrap();
