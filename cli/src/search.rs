@@ -31,7 +31,7 @@ fn search_directory(arguments: &SearchArguments) -> Result<SearchResponse> {
         offset: arguments.offset as usize,
         site: arguments.site.clone(),
         lang: arguments.lang.clone(),
-        per_host: 0,
+        ..SearchRequest::default()
     };
     query.search(&request).map_err(Failure::usage)
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use seine_indexer::IndexerConfig;
 use seine_indexer::entry::{Entry, Page};
 use seine_indexer::schema;
-use seine_indexer::tokenizer::{Purpose, TOKENIZER, WordTokenizer};
+use seine_indexer::tokenizer::{Language as Stemming, TOKENIZER, WordTokenizer};
 use seine_indexer::writer::DocumentWriter;
 use tantivy::tokenizer::{AsciiFoldingFilter, LowerCaser, RemoveLongFilter, SimpleTokenizer, TextAnalyzer};
 use tantivy::{Index, IndexWriter, TantivyDocument};
@@ -120,6 +120,7 @@ fn pages(texts: &[String]) -> impl Iterator<Item = Page> + '_ {
         fingerprint: number as u64,
         fetched_at_ms: 1_700_000_000_000 + number as i64,
         token: 1 + number as u64 / 1000,
+        ..Page::default()
     })
 }
 
@@ -190,7 +191,7 @@ fn main() {
     println!("{documents} documents of {bytes} bytes, {per_commit} per commit");
     if matches!(which.as_str(), "both" | "words") {
         speed("tantivy simple + lower + fold", default_chain(), &texts);
-        speed("seine words", WordTokenizer::analyzer(Purpose::Index), &texts);
+        speed("seine words", TextAnalyzer::from(WordTokenizer::of(Stemming::of("en"))), &texts);
     }
     if matches!(which.as_str(), "both" | "seine") {
         seine(&texts, per_commit, megabytes << 20);

@@ -1,4 +1,5 @@
-//! An entry in the form that tantivy takes: its texts are indexed and stored from where they lie, without a copy.
+//! An entry in the form that tantivy takes: its texts, marked with their language, are indexed and stored from where
+//! they lie, without a copy.
 //!
 //! A document carries a [`Permit`] of the [`Budget`] it counts against. tantivy's queue is bounded by the number of
 //! documents only; the budget bounds its bytes, and gives them back when the document has been written.
@@ -14,28 +15,44 @@ use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Va
 
 use crate::entry::Entry;
 use crate::schema::{Fields, host_number, site_terms};
+use crate::tokenizer::mark;
 
 pub struct PageDocument {
     fields: Fields,
     entry: Entry,
+    /// Headings and the page's description of itself.
+    summary: String,
+    /// The address with its percent-encoding undone.
+    address: String,
     /// Absent in tombstones and where the URL has none.
     host: Option<HostKey>,
     _permit: Permit,
 }
 
 impl PageDocument {
-    pub fn new(fields: Fields, entry: Entry, permit: Permit) -> Self {
-        let host = match &entry {
-            Entry::Page(page) => CanonicalUrl::parse(&page.url).ok().map(|url| url.host()),
-            Entry::Gone { .. } => None,
-        };
-        Self { fields, entry, host, _permit: permit }
+    pub fn new(fields: Fields, mut entry: Entry, permit: Permit) -> Self {
+        let (mut summary, mut address, mut host) = (String::new(), String::new(), None);
+        if let Entry::Page(page) = &mut entry {
+            host = CanonicalUrl::parse(&page.url).ok().map(|url| url.host());
+            summary = std::mem::take(&mut page.headings);
+            if !page.description.is_empty() {
+                summary.push('\n');
+                summary.push_str(&page.description);
+            }
+            address = decoded(&page.url);
+            for text in [&mut page.title, &mut page.text, &mut page.rest, &mut summary, &mut address] {
+                if !text.is_empty() {
+                    mark(text, &page.lang);
+                }
+            }
+        }
+        Self { fields, entry, summary, address, host, _permit: permit }
     }
 
     fn values(&self) -> Vec<(Field, PageValue<'_>)> {
         let fields = &self.fields;
         let version = self.entry.version();
-        let mut values = Vec::with_capacity(16);
+        let mut values = Vec::with_capacity(24);
         values.push((fields.url, PageValue::Text(self.entry.url())));
         values.push((fields.fetched_at, PageValue::Signed(version.fetched_at_ms)));
         values.push((fields.token, PageValue::Unsigned(version.token)));
@@ -46,16 +63,47 @@ impl PageDocument {
         if let Some(host) = &self.host {
             values.extend(site_terms(host).map(|term| (fields.site, PageValue::Text(term))));
             values.push((fields.host, PageValue::Unsigned(host_number(host))));
+            values.push((fields.host_name, PageValue::Text(host.as_str())));
         }
-        values.push((fields.title, PageValue::Text(&page.title)));
-        values.push((fields.text, PageValue::Text(&page.text)));
-        values.push((fields.crawl, PageValue::Text(&page.crawl)));
+        let date = if page.date_ms == 0 { page.fetched_at_ms } else { page.date_ms };
+        values.push((fields.date, PageValue::Signed(date)));
         values.push((fields.fingerprint, PageValue::Unsigned(page.fingerprint)));
-        if !page.lang.is_empty() {
-            values.push((fields.lang, PageValue::Text(&page.lang)));
-        }
+        values.push((fields.bytes, PageValue::Unsigned(page.bytes)));
+        let texts = [
+            (fields.title, &page.title),
+            (fields.summary, &self.summary),
+            (fields.address, &self.address),
+            (fields.text, &page.text),
+            (fields.rest, &page.rest),
+            (fields.crawl, &page.crawl),
+            (fields.lang, &page.lang),
+            (fields.content_type, &page.content_type),
+            (fields.archive, &page.archive),
+        ];
+        let present = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        values.extend(present.map(|(field, text)| (field, PageValue::Text(text))));
         values
     }
+}
+
+/// Percent-encoding undone; what is no text then stays readable around it.
+fn decoded(url: &str) -> String {
+    let mut bytes = Vec::with_capacity(url.len());
+    let mut rest = url.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        match pair.filter(|_| first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl Document for PageDocument {

@@ -28,10 +28,25 @@ pub struct Page {
     pub url: String,
     pub crawl: String,
     pub title: String,
+    /// One a line.
+    pub headings: String,
+    /// How the page describes itself.
+    pub description: String,
+    /// What the page is about; all its text where that is not told apart.
     pub text: String,
+    /// Menus, footers and the like, where they are told apart.
+    pub rest: String,
     /// ISO 639-1; empty when unknown.
     pub lang: String,
+    /// Media type without parameters; empty when unknown.
+    pub content_type: String,
     pub fingerprint: u64,
+    /// Length of the body as received.
+    pub bytes: u64,
+    /// File, offset and length in the archive, with spaces between; empty when unknown.
+    pub archive: String,
+    /// The page's own date; 0 when unknown.
+    pub date_ms: i64,
     pub fetched_at_ms: i64,
     pub token: u64,
 }
@@ -48,18 +63,46 @@ impl Entry {
     }
 
     fn from_description(description: Description) -> Self {
-        let Description { url, crawl, title, text, lang, fingerprint, fetched_at_ms, token, generate, .. } =
-            description;
-        if !generate {
-            return Self::Gone { url, version: Version { fetched_at_ms, token, gone: true } };
+        let Description { fetched_at_ms, token, .. } = description;
+        if !description.generate {
+            return Self::Gone { url: description.url, version: Version { fetched_at_ms, token, gone: true } };
         }
-        Self::Page(Box::new(Page { url, crawl, title, text, lang, fingerprint, fetched_at_ms, token }))
+        let archive = description.archive.map(|at| format!("{} {} {}", at.file, at.offset, at.length));
+        Self::Page(Box::new(Page {
+            url: description.url,
+            crawl: description.crawl,
+            title: description.title,
+            headings: String::new(),
+            description: description.description,
+            text: description.text,
+            rest: String::new(),
+            lang: description.lang,
+            content_type: description.content_type,
+            fingerprint: description.fingerprint,
+            bytes: description.bytes,
+            archive: archive.unwrap_or_default(),
+            date_ms: 0,
+            fetched_at_ms,
+            token,
+        }))
     }
 
     pub fn url(&self) -> &str {
         match self {
             Self::Page(page) => &page.url,
             Self::Gone { url, .. } => url,
+        }
+    }
+
+    /// Bytes of text that indexing it takes.
+    pub fn text_bytes(&self) -> usize {
+        match self {
+            Self::Page(page) => {
+                let texts =
+                    [&page.url, &page.title, &page.headings, &page.description, &page.text, &page.rest, &page.archive];
+                texts.into_iter().map(String::len).sum()
+            }
+            Self::Gone { url, .. } => url.len(),
         }
     }
 

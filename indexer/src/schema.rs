@@ -1,17 +1,23 @@
 //! What the index keeps of a page, shared by the indexer that writes it and the query tier that reads it.
 //!
-//! A document is found by words of `title` and `text`, narrowed by `site` and `lang`, replaced and removed by `url`.
+//! A document is found by the words of its [word fields](Fields::words), narrowed by site, language, type and date,
+//! replaced and removed by `url`. Word fields are marked with the page's language
+//! ([`tokenizer::mark`](crate::tokenizer::mark)), also where they are stored.
 //! A page that is gone leaves a *tombstone*: `url`, `fetched_at`, `token` and `gone` only, so that an older description
 //! that arrives later is known to be older. Tombstones have no words and never match a search.
 
 use seine_common::host::HostKey;
-use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, IndexSettings};
 
-use crate::tokenizer::{Purpose, TOKENIZER, WordTokenizer};
+use crate::tokenizer::{TOKENIZER, WordTokenizer};
 
 /// Names of the columns that are read by name.
 pub const HOST: &str = "host";
+pub const HOST_NAME: &str = "host_name";
+pub const LANG: &str = "lang";
+pub const CONTENT_TYPE: &str = "type";
+pub const DATE: &str = "date";
 pub const FETCHED_AT: &str = "fetched_at";
 pub const TOKEN: &str = "token";
 pub const FINGERPRINT: &str = "fingerprint";
@@ -23,18 +29,42 @@ pub struct Fields {
     pub site: Field,
     /// [`host_number`] of the page's host: what results are grouped by.
     pub host: Field,
+    /// The host itself: what results are counted by.
+    pub host_name: Field,
     pub title: Field,
+    /// Headings of the page, and how it describes itself. Not stored.
+    pub summary: Field,
+    /// The words of the address. Not stored.
+    pub address: Field,
+    /// What the page is about; all its text where that is not told apart.
     pub text: Field,
+    /// Menus, footers and the like, where they are told apart.
+    pub rest: Field,
     /// ISO 639-1; absent when unknown.
     pub lang: Field,
+    /// Media type without parameters; absent when unknown.
+    pub content_type: Field,
     pub crawl: Field,
+    /// Unix milliseconds of the page's own date, else of its fetch.
+    pub date: Field,
     /// Unix milliseconds.
     pub fetched_at: Field,
     pub token: Field,
     /// Of the page's text, for finding equal pages.
     pub fingerprint: Field,
+    /// Length of the body as received.
+    pub bytes: Field,
+    /// File, offset and length in the archive, with spaces between.
+    pub archive: Field,
     /// Present in tombstones only.
     pub gone: Field,
+}
+
+impl Fields {
+    /// The fields that are cut into words.
+    pub fn words(&self) -> [Field; 5] {
+        [self.text, self.title, self.summary, self.address, self.rest]
+    }
 }
 
 pub fn schema() -> (Schema, Fields) {
@@ -49,20 +79,28 @@ pub fn schema() -> (Schema, Fields) {
         let indexing = TextFieldIndexing::default()
             .set_tokenizer(TOKENIZER)
             .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-        TextOptions::default().set_indexing_options(indexing).set_stored()
+        TextOptions::default().set_indexing_options(indexing)
     };
     let mut schema = Schema::builder();
     let fields = Fields {
         url: schema.add_text_field("url", exact().set_stored()),
         site: schema.add_text_field("site", exact()),
         host: schema.add_u64_field(HOST, FAST),
-        title: schema.add_text_field("title", words()),
-        text: schema.add_text_field("text", words()),
-        lang: schema.add_text_field("lang", exact().set_stored()),
+        host_name: schema.add_text_field(HOST_NAME, TextOptions::default().set_fast("raw")),
+        title: schema.add_text_field("title", words().set_stored()),
+        summary: schema.add_text_field("summary", words()),
+        address: schema.add_text_field("address", words()),
+        text: schema.add_text_field("text", words().set_stored()),
+        rest: schema.add_text_field("rest", words().set_stored()),
+        lang: schema.add_text_field(LANG, exact().set_stored().set_fast("raw")),
+        content_type: schema.add_text_field(CONTENT_TYPE, exact().set_fast("raw")),
         crawl: schema.add_text_field("crawl", exact()),
+        date: schema.add_i64_field(DATE, FAST),
         fetched_at: schema.add_i64_field(FETCHED_AT, FAST),
         token: schema.add_u64_field(TOKEN, FAST),
         fingerprint: schema.add_u64_field(FINGERPRINT, FAST),
+        bytes: schema.add_u64_field("bytes", STORED),
+        archive: schema.add_text_field("archive", STORED),
         gone: schema.add_bool_field("gone", INDEXED),
     };
     (schema.build(), fields)
@@ -76,7 +114,7 @@ pub fn settings() -> IndexSettings {
 
 /// Makes the words of the schema known to an index that was opened or created.
 pub fn register_tokenizer(index: &Index) {
-    index.tokenizers().register(TOKENIZER, WordTokenizer::analyzer(Purpose::Index));
+    index.tokenizers().register(TOKENIZER, WordTokenizer::analyzer());
 }
 
 /// The host and every domain above it: `a.b.example:8080` → itself, `b.example:8080`, `example:8080`.

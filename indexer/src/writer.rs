@@ -114,10 +114,7 @@ impl DocumentWriter {
             self.writer.delete_term(Term::from_field_text(self.fields.url, url));
         }
         self.uncommitted.insert(url.into(), version);
-        let bytes = match &entry {
-            Entry::Page(page) => page.text.len() + page.title.len() + page.url.len(),
-            Entry::Gone { url, .. } => url.len(),
-        };
+        let bytes = entry.text_bytes();
         let permit = self
             .waiting
             .take(bytes, STALLED_AFTER)

@@ -37,6 +37,7 @@ pub fn router(service: QueryService, metrics: Option<PrometheusHandle>) -> Route
         .route("/", get(pages::home))
         .route("/search", get(pages::search))
         .route("/api/v1/search", get(api::search))
+        .route("/api/v1/suggest", get(api::suggest))
         .route("/healthz", get(api::healthz))
         .route("/readyz", get(api::readyz))
         .route("/metrics", get(api::metrics))

@@ -1,17 +1,25 @@
 //! Answers searches over the index that the indexer builds; never writes to it.
 //!
-//! A [`SearchRequest`] comes by [`http`] or [`rpc`] or from the command line; [`parse`] turns what was typed into words,
-//! [`plan`] into queries, [`rank`] orders what they find in the index that [`follow`] keeps fresh, [`snippet`] shows why
-//! each page was found; [`search`] does these steps in order and gives a [`SearchResponse`].
+//! A [`SearchRequest`] comes by [`http`] or [`rpc`] or from the command line; [`parse`] turns what was typed into what is
+//! asked for, [`plan`] into terms of the index that [`follow`] keeps fresh, by its [`vocabulary`]; [`score`] finds and
+//! scores documents, [`rank`] orders them by [`weights`] with the help of [`proximity`], [`facet`] counts them by kind,
+//! [`snippet`] shows why each page was found; [`search`] does these steps in order and gives a [`SearchResponse`].
+//! [`suggest`] completes what is being typed.
 
 mod request;
 mod parse;
-mod plan;
 mod follow;
+mod vocabulary;
+mod plan;
+mod weights;
+mod score;
+mod proximity;
+mod facet;
 mod rank;
 mod snippet;
 mod response;
 mod search;
+mod suggest;
 mod http;
 mod rpc;
 mod metrics;
@@ -24,10 +32,13 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use seine_proto::query::v1::query_server::QueryServer;
 
 pub use error::QueryError;
-pub use request::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, SearchRequest};
+pub use facet::{FacetCount, FacetCounts};
+pub use request::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, SearchRequest, Sort};
 pub use response::{Hit, SearchResponse};
 pub use rpc::QueryRpc;
 pub use search::{QueryConfig, QueryService};
+pub use suggest::{DEFAULT_SUGGESTIONS, MAX_SUGGESTIONS};
+pub use weights::RankingWeights;
 
 impl QueryService {
     pub fn grpc(&self) -> QueryServer<QueryRpc> {

@@ -1,24 +1,36 @@
 //! Orders the matching documents and counts all of them.
 //!
-//! Documents with all words come first, then by score; of equals the one that was indexed first. Membership in "all
-//! words" is decided by a second docset walked in step with the first, so scores stay what BM25 made them. Optionally at
-//! most so many documents of one host are kept, the best of each.
+//! Documents with all words come first, then by score; or by date, newest first. Of equals the one that was indexed
+//! first. Optionally at most so many documents of one host are kept, the best of each. What is near the top is looked
+//! at again by [`proximity`](crate::proximity): always the same number of documents, so that pages of results fit
+//! together.
 //!
 //! Memory: the places asked for, or the places per host times the hosts that match.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use seine_indexer::schema::HOST;
-use tantivy::collector::{Collector, SegmentCollector};
+use seine_indexer::schema::{DATE, HOST};
 use tantivy::columnar::Column;
-use tantivy::query::{Scorer, Weight};
-use tantivy::{DocAddress, DocId, DocSet, Score, SegmentOrdinal, SegmentReader};
+use tantivy::query::{EnableScoring, Scorer};
+use tantivy::{DocAddress, DocId, DocSet, Score, Searcher, SegmentReader};
+
+use crate::facet::{FacetCounter, Facets};
+use crate::plan::Plan;
+use crate::proximity;
+use crate::request::Sort;
+use crate::score::{Scoring, in_period};
+use crate::weights::RankingWeights;
+
+/// Documents whose words are compared by their places in the text.
+const LOOKED_AT_AGAIN: usize = 100;
 
 /// A match and its rank; greater is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Match {
     pub has_all_words: bool,
+    /// What decides among equals in that: the score, or the date.
+    pub order: f64,
     pub score: Score,
     pub address: DocAddress,
 }
@@ -29,7 +41,7 @@ impl Ord for Match {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.has_all_words
             .cmp(&other.has_all_words)
-            .then(self.score.total_cmp(&other.score))
+            .then(self.order.total_cmp(&other.order))
             .then(other.address.cmp(&self.address))
     }
 }
@@ -40,132 +52,150 @@ impl PartialOrd for Match {
     }
 }
 
-#[derive(Debug, Default)]
 pub struct Ranked {
-    /// Every match, shown or not.
+    /// Every match.
     pub total: u64,
-    /// Matches that paging can reach: fewer than `total` when hosts are limited.
+    /// Matches that could be shown: all of them, or those that the limit per host lets through.
     pub reachable: u64,
-    /// Best first, from the first place to the last one asked for, each with the number of matches of its host (0 when
-    /// hosts are not limited).
+    /// The best ones in order, each with the number of matches of its host (0 when hosts are not limited).
     pub matches: Vec<(Match, u64)>,
+    pub facets: Option<Facets>,
 }
 
 pub struct Ranking {
-    /// Documents with all words; `None` when every match has them.
-    pub all: Option<Box<dyn Weight>>,
     /// Places to fill.
     pub places: usize,
     /// Places one host may take; 0 for no limit.
     pub per_host: usize,
+    pub sort: Sort,
+    pub count_facets: bool,
 }
 
 impl Ranking {
-    fn kept(&self) -> Kept {
+    /// Without units, every page that passes the filters matches.
+    pub fn rank(
+        &self,
+        plan: &Plan,
+        scoring: &Scoring,
+        searcher: &Searcher,
+        weights: &RankingWeights,
+    ) -> tantivy::Result<Ranked> {
+        let again = self.sort == Sort::Relevance && weights.proximity > 0.0 && plan.units.len() > 1;
+        let mut kept = self.kept(if again { LOOKED_AT_AGAIN } else { 0 });
+        let mut total = 0;
+        let mut facets = self.count_facets.then(Facets::default);
+        let filter = plan.filter.as_ref();
+        let filter = filter.map(|filter| filter.weight(EnableScoring::disabled_from_searcher(searcher))).transpose()?;
+        for (ordinal, reader) in searcher.segment_readers().iter().enumerate() {
+            let mut segment = Segment {
+                ordinal: ordinal as u32,
+                filter: filter.as_ref().map(|filter| filter.scorer(reader, 1.0)).transpose()?,
+                dates: reader.fast_fields().i64(DATE)?,
+                checks_dates: plan.after.is_some() || plan.before.is_some() || plan.is_empty(),
+                hosts: (self.per_host > 0).then(|| reader.fast_fields().u64(HOST)).transpose()?,
+                facets: self.count_facets.then(|| FacetCounter::new(reader)).transpose()?,
+            };
+            let mut offer = |document: DocId, score: f32, has_all_words: bool| -> tantivy::Result<()> {
+                if !segment.passes(document, plan) {
+                    return Ok(());
+                }
+                total += 1;
+                if let Some(facets) = &mut segment.facets {
+                    facets.count(document, &segment.dates);
+                }
+                let address = DocAddress::new(segment.ordinal, document);
+                let found = match self.sort {
+                    Sort::Relevance => Match { has_all_words, order: f64::from(score), score, address },
+                    Sort::Date => {
+                        let order = segment.dates.first(document).unwrap_or(i64::MIN) as f64;
+                        Match { has_all_words: true, order, score, address }
+                    }
+                };
+                kept.offer(found, || segment.hosts.as_ref().and_then(|hosts| hosts.first(document)).unwrap_or(0));
+                Ok(())
+            };
+            if plan.is_empty() {
+                every_document(reader, &mut offer)?;
+            } else {
+                scoring.segment(ordinal, reader, &mut offer)?;
+            }
+            if let (Some(facets), Some(counted)) = (&mut facets, segment.facets) {
+                counted.add_to(facets)?;
+            }
+        }
+        let mut matches: Vec<(Match, u64)> = kept.into_matches();
+        let reachable = if self.per_host == 0 { total } else { matches.len() as u64 };
+        matches.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        if again {
+            let looked_at = matches.len().min(LOOKED_AT_AGAIN);
+            proximity::add(scoring, searcher, weights.proximity, &mut matches[..looked_at])?;
+            matches[..looked_at].sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
+        }
+        matches.truncate(self.places);
+        Ok(Ranked { total, reachable, matches, facets })
+    }
+
+    fn kept(&self, at_least: usize) -> Kept {
         if self.per_host == 0 {
-            Kept::Best(Best::new(self.places))
+            Kept::Best(Best::new(self.places.max(at_least)))
         } else {
             Kept::PerHost { places: self.per_host, hosts: HashMap::new() }
         }
     }
 }
 
-impl Collector for Ranking {
-    type Fruit = Ranked;
-    type Child = SegmentRanking;
-
-    fn for_segment(&self, segment: SegmentOrdinal, reader: &SegmentReader) -> tantivy::Result<SegmentRanking> {
-        let all = self.all.as_ref().map(|weight| weight.scorer(reader, 1.0)).transpose()?;
-        let hosts = (self.per_host > 0).then(|| reader.fast_fields().u64(HOST)).transpose()?;
-        Ok(SegmentRanking { segment, all, hosts, total: 0, kept: self.kept() })
-    }
-
-    fn requires_scoring(&self) -> bool {
-        true
-    }
-
-    fn merge_fruits(&self, fruits: Vec<(u64, Kept)>) -> tantivy::Result<Ranked> {
-        let mut total = 0;
-        let mut kept = self.kept();
-        for (segment_total, segment_kept) in fruits {
-            total += segment_total;
-            kept.absorb(segment_kept);
-        }
-        let mut matches: Vec<(Match, u64)> = kept.into_matches();
-        let reachable = if self.per_host == 0 { total } else { matches.len() as u64 };
-        matches.sort_unstable_by(|(a, _), (b, _)| b.cmp(a));
-        matches.truncate(self.places);
-        Ok(Ranked { total, reachable, matches })
-    }
-}
-
-pub struct SegmentRanking {
-    segment: SegmentOrdinal,
-    all: Option<Box<dyn Scorer>>,
+/// What is needed to look at the matches of a segment.
+struct Segment {
+    ordinal: u32,
+    filter: Option<Box<dyn Scorer>>,
+    dates: Column<i64>,
+    checks_dates: bool,
     hosts: Option<Column<u64>>,
-    total: u64,
-    kept: Kept,
+    facets: Option<FacetCounter>,
 }
 
-impl SegmentCollector for SegmentRanking {
-    type Fruit = (u64, Kept);
-
-    fn collect(&mut self, document: DocId, score: Score) {
-        self.total += 1;
-        let has_all_words = match &mut self.all {
-            None => true,
-            Some(all) => {
-                if all.doc() < document {
-                    all.seek(document);
-                }
-                all.doc() == document
+impl Segment {
+    /// Documents must come in order.
+    fn passes(&mut self, document: DocId, plan: &Plan) -> bool {
+        if let Some(filter) = &mut self.filter {
+            if filter.doc() < document {
+                filter.seek(document);
             }
-        };
-        let found = Match { has_all_words, score, address: DocAddress::new(self.segment, document) };
-        match &mut self.kept {
-            Kept::Best(best) => best.offer(found),
-            Kept::PerHost { places, hosts } => {
-                let host = self.hosts.as_ref().and_then(|column| column.first(document)).unwrap_or(0);
-                let group = hosts.entry(host).or_insert_with(|| Group { count: 0, best: Best::new(*places) });
-                group.count += 1;
-                group.best.offer(found);
+            if filter.doc() != document {
+                return false;
             }
         }
-    }
-
-    fn harvest(self) -> Self::Fruit {
-        (self.total, self.kept)
+        !self.checks_dates || in_period(&self.dates, document, plan.after, plan.before)
     }
 }
 
-pub enum Kept {
+fn every_document(
+    reader: &SegmentReader,
+    offer: &mut impl FnMut(DocId, f32, bool) -> tantivy::Result<()>,
+) -> tantivy::Result<()> {
+    let mut documents = reader.doc_ids_alive();
+    documents.try_for_each(|document| offer(document, 0.0, true))
+}
+
+enum Kept {
     Best(Best),
     PerHost { places: usize, hosts: HashMap<u64, Group> },
 }
 
-pub struct Group {
+struct Group {
     count: u64,
     best: Best,
 }
 
 impl Kept {
-    fn absorb(&mut self, other: Self) {
-        match (self, other) {
-            (Self::Best(best), Self::Best(other)) => best.absorb(other),
-            (Self::PerHost { hosts, .. }, Self::PerHost { hosts: others, .. }) => {
-                for (host, other) in others {
-                    match hosts.entry(host) {
-                        std::collections::hash_map::Entry::Vacant(place) => {
-                            place.insert(other);
-                        }
-                        std::collections::hash_map::Entry::Occupied(mut group) => {
-                            group.get_mut().count += other.count;
-                            group.get_mut().best.absorb(other.best);
-                        }
-                    }
-                }
+    fn offer(&mut self, found: Match, host: impl FnOnce() -> u64) {
+        match self {
+            Self::Best(best) => best.offer(found),
+            Self::PerHost { places, hosts } => {
+                let group = hosts.entry(host()).or_insert_with(|| Group { count: 0, best: Best::new(*places) });
+                group.count += 1;
+                group.best.offer(found);
             }
-            _ => unreachable!("one ranking keeps in one way"),
         }
     }
 
@@ -181,7 +211,7 @@ impl Kept {
 }
 
 /// The best few of many.
-pub struct Best {
+struct Best {
     places: usize,
     heap: BinaryHeap<Reverse<Match>>,
 }
@@ -199,10 +229,6 @@ impl Best {
         {
             *worst = Reverse(found);
         }
-    }
-
-    fn absorb(&mut self, other: Self) {
-        other.into_iter().for_each(|found| self.offer(found));
     }
 
     fn into_iter(self) -> impl Iterator<Item = Match> {

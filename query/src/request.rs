@@ -6,12 +6,22 @@
 use seine_common::url::CanonicalUrl;
 
 use crate::error::QueryError;
+use crate::parse::{media_type, period};
 
 pub const DEFAULT_LIMIT: usize = 10;
 pub const MAX_LIMIT: usize = 100;
 /// Whoever wants more than this should ask more precisely.
 pub const MAX_OFFSET: usize = 10_000;
 pub const MAX_QUERY_CHARACTERS: usize = 1_024;
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    #[default]
+    Relevance,
+    /// The newest.
+    Date,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchRequest {
@@ -25,11 +35,32 @@ pub struct SearchRequest {
     pub lang: Option<String>,
     /// At most this many hits of one host; 0 for no limit.
     pub per_host: usize,
+    /// A media type or one of its halves, as `text/html` or `pdf`.
+    pub content_type: Option<String>,
+    /// Pages of this year, month or day or later: `2024`, `2024-05`, `2024-05-31`.
+    pub after: Option<String>,
+    /// Pages before this year, month or day.
+    pub before: Option<String>,
+    pub sort: Sort,
+    /// Whether matches are to be counted by site, language, type and year.
+    pub facets: bool,
 }
 
 impl Default for SearchRequest {
     fn default() -> Self {
-        Self { query: String::new(), limit: DEFAULT_LIMIT, offset: 0, site: None, lang: None, per_host: 0 }
+        Self {
+            query: String::new(),
+            limit: DEFAULT_LIMIT,
+            offset: 0,
+            site: None,
+            lang: None,
+            per_host: 0,
+            content_type: None,
+            after: None,
+            before: None,
+            sort: Sort::default(),
+            facets: false,
+        }
     }
 }
 
@@ -59,6 +90,13 @@ impl SearchRequest {
             site: wanted(self.site.as_deref()).map(check_site).transpose()?,
             lang: wanted(self.lang.as_deref()).map(check_lang).transpose()?,
             per_host: self.per_host,
+            content_type: wanted(self.content_type.as_deref()).map(check_type).transpose()?,
+            after: wanted(self.after.as_deref()).map(|date| check_date("after", "invalid_after", date)).transpose()?,
+            before: wanted(self.before.as_deref())
+                .map(|date| check_date("before", "invalid_before", date))
+                .transpose()?,
+            sort: self.sort,
+            facets: self.facets,
         })
     }
 }
@@ -72,6 +110,11 @@ pub(crate) struct CheckedRequest {
     pub site: Option<String>,
     pub lang: Option<String>,
     pub per_host: usize,
+    pub content_type: Option<String>,
+    pub after: Option<i64>,
+    pub before: Option<i64>,
+    pub sort: Sort,
+    pub facets: bool,
 }
 
 fn wanted(filter: Option<&str>) -> Option<&str> {
@@ -79,7 +122,7 @@ fn wanted(filter: Option<&str>) -> Option<&str> {
 }
 
 /// The host as the index spells it: lower case, international names encoded, default ports left out.
-fn check_site(site: &str) -> Result<String, QueryError> {
+pub(crate) fn check_site(site: &str) -> Result<String, QueryError> {
     let invalid = || {
         let message = format!("{site:?} is not a host; write it as example.org or example.org:8080");
         QueryError::invalid("invalid_site", message)
@@ -91,11 +134,26 @@ fn check_site(site: &str) -> Result<String, QueryError> {
     Ok(url.host().as_str().to_owned())
 }
 
-fn check_lang(lang: &str) -> Result<String, QueryError> {
+pub(crate) fn check_lang(lang: &str) -> Result<String, QueryError> {
     if matches!(lang.len(), 2 | 3) && lang.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return Ok(lang.to_ascii_lowercase());
     }
     Err(QueryError::invalid("invalid_lang", format!("{lang:?} is not a language code; write it as en, zh or cs")))
+}
+
+fn check_type(content_type: &str) -> Result<String, QueryError> {
+    media_type(content_type).ok_or_else(|| {
+        let message = format!("{content_type:?} is not a media type; write it as text/html or pdf");
+        QueryError::invalid("invalid_type", message)
+    })
+}
+
+fn check_date(name: &str, code: &'static str, date: &str) -> Result<i64, QueryError> {
+    let first = period(date).map(|(first, _)| first);
+    first.ok_or_else(|| {
+        let message = format!("{name} is {date:?}; write it as 2024, 2024-05 or 2024-05-31");
+        QueryError::invalid(code, message)
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::facet::FacetCounts;
+
 /// Serialises to the body of `GET /api/v1/search`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SearchResponse {
@@ -11,6 +13,12 @@ pub struct SearchResponse {
     pub total: u64,
     pub took_ms: f64,
     pub hits: Vec<Hit>,
+    /// The query as it may have been meant, where words of it are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub did_you_mean: Option<String>,
+    /// Present when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facets: Option<FacetCounts>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

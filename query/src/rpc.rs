@@ -1,13 +1,18 @@
 //! The query tier's side of the contract. Generated types stop here, and errors become gRPC statuses here.
 
 use seine_proto::query::v1::query_server::Query;
-use seine_proto::query::v1::{Hit as ProtoHit, SearchRequest as ProtoRequest, SearchResponse as ProtoResponse};
+use seine_proto::query::v1::{
+    FacetCount as ProtoFacetCount, Facets as ProtoFacets, Hit as ProtoHit, SearchRequest as ProtoRequest,
+    SearchResponse as ProtoResponse, Sort as ProtoSort, SuggestRequest, SuggestResponse,
+};
 use tonic::{Request, Response, Status};
 
 use crate::error::QueryError;
-use crate::request::{DEFAULT_LIMIT, SearchRequest};
+use crate::facet::{FacetCount, FacetCounts};
+use crate::request::{DEFAULT_LIMIT, SearchRequest, Sort};
 use crate::response::{Hit, SearchResponse};
 use crate::search::QueryService;
+use crate::suggest::DEFAULT_SUGGESTIONS;
 
 pub struct QueryRpc {
     service: QueryService,
@@ -32,7 +37,8 @@ impl From<QueryError> for Status {
 
 impl From<ProtoRequest> for SearchRequest {
     fn from(request: ProtoRequest) -> Self {
-        let ProtoRequest { query, limit, offset, site, lang, per_host } = request;
+        let ProtoRequest { query, limit, offset, site, lang, per_host, content_type, after, before, sort, facets } =
+            request;
         Self {
             query,
             limit: if limit == 0 { DEFAULT_LIMIT } else { limit as usize },
@@ -40,14 +46,38 @@ impl From<ProtoRequest> for SearchRequest {
             site: Some(site),
             lang: Some(lang),
             per_host: per_host as usize,
+            content_type: Some(content_type),
+            after: Some(after),
+            before: Some(before),
+            sort: match ProtoSort::try_from(sort) {
+                Ok(ProtoSort::Date) => Sort::Date,
+                _ => Sort::Relevance,
+            },
+            facets,
         }
     }
 }
 
 impl From<SearchResponse> for ProtoResponse {
     fn from(response: SearchResponse) -> Self {
-        let SearchResponse { total, took_ms, hits } = response;
-        Self { total, took_ms, hits: hits.into_iter().map(ProtoHit::from).collect() }
+        let SearchResponse { total, took_ms, hits, did_you_mean, facets } = response;
+        Self {
+            total,
+            took_ms,
+            hits: hits.into_iter().map(ProtoHit::from).collect(),
+            did_you_mean: did_you_mean.unwrap_or_default(),
+            facets: facets.map(ProtoFacets::from),
+        }
+    }
+}
+
+impl From<FacetCounts> for ProtoFacets {
+    fn from(facets: FacetCounts) -> Self {
+        let counts = |counts: Vec<FacetCount>| {
+            counts.into_iter().map(|FacetCount { value, count }| ProtoFacetCount { value, count }).collect()
+        };
+        let FacetCounts { site, lang, content_type, year } = facets;
+        Self { site: counts(site), lang: counts(lang), content_type: counts(content_type), year: counts(year) }
     }
 }
 
@@ -64,5 +94,12 @@ impl Query for QueryRpc {
         let request = SearchRequest::from(request.into_inner());
         let response = self.service.elsewhere(move |service| service.search(&request)).await?;
         Ok(Response::new(response.into()))
+    }
+
+    async fn suggest(&self, request: Request<SuggestRequest>) -> Result<Response<SuggestResponse>, Status> {
+        let SuggestRequest { query, limit } = request.into_inner();
+        let limit = if limit == 0 { DEFAULT_SUGGESTIONS } else { limit as usize };
+        let suggestions = self.service.elsewhere(move |service| service.suggest(&query, limit)).await?;
+        Ok(Response::new(SuggestResponse { suggestions }))
     }
 }

@@ -9,20 +9,23 @@ use std::time::{Duration, Instant};
 
 use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
-use tantivy::query::EnableScoring;
+use seine_indexer::tokenizer::unmarked;
 use tantivy::schema::{Field, Value};
 use tantivy::{Searcher, TantivyDocument};
 use tokio::sync::Semaphore;
 
 use crate::error::QueryError;
+use crate::facet::Facets;
 use crate::follow::IndexFollower;
 use crate::metrics;
 use crate::parse::parse;
 use crate::plan::plan;
 use crate::rank::{Match, Ranked, Ranking};
-use crate::request::{CheckedRequest, SearchRequest};
+use crate::request::{CheckedRequest, SearchRequest, Sort};
 use crate::response::{Hit, SearchResponse, rfc3339};
+use crate::score::Scoring;
 use crate::snippet::Highlighter;
+use crate::weights::RankingWeights;
 
 /// How long a search may wait for its turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -33,12 +36,14 @@ pub struct QueryConfig {
     pub concurrent_searches: usize,
     /// Blocks of stored text (16 kB each) kept decompressed.
     pub cached_blocks: usize,
+    /// What counts how much in the order of results.
+    pub weights: RankingWeights,
 }
 
 impl Default for QueryConfig {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { concurrent_searches: 2 * cores, cached_blocks: 64 }
+        Self { concurrent_searches: 2 * cores, cached_blocks: 64, weights: RankingWeights::default() }
     }
 }
 
@@ -48,9 +53,10 @@ pub struct QueryService {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     index: IndexFollower,
-    fields: Fields,
+    pub(crate) fields: Fields,
+    pub(crate) weights: RankingWeights,
     turns: Arc<Semaphore>,
 }
 
@@ -72,6 +78,7 @@ impl QueryService {
         let inner = Inner {
             index: IndexFollower::new(index_dir, config.cached_blocks),
             fields: schema::schema().1,
+            weights: config.weights,
             turns: Arc::new(Semaphore::new(config.concurrent_searches.max(1))),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -85,6 +92,10 @@ impl QueryService {
     /// Whether searches can be answered; an empty index is a fine answer.
     pub fn check_ready(&self) -> Result<(), QueryError> {
         self.inner.index.searcher().map(|_| ())
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
     }
 
     /// Documents that can be found.
@@ -132,40 +143,69 @@ impl QueryService {
 }
 
 impl Inner {
+    /// `None` when nothing was ever indexed.
+    pub(crate) fn searcher(&self) -> Result<Option<Searcher>, QueryError> {
+        self.index.searcher()
+    }
+
     fn answer(&self, request: &CheckedRequest) -> Result<Answer, QueryError> {
         let Some(searcher) = self.index.searcher()? else {
             return Ok(Answer { index_is_empty: true, ..Answer::default() });
         };
-        let units = parse(&request.query);
-        let Some(plan) = plan(&units, request, &self.fields) else {
+        let asked = parse(&request.query);
+        let plan = plan(&asked, request, &searcher, &self.fields, &self.weights)?;
+        if plan.is_empty() && (asked.filters.is_empty() || !asked.excluded.is_empty()) {
             return Ok(Answer { index_is_empty: count::documents(&searcher)? == 0, ..Answer::default() });
+        }
+        let scoring = Scoring::new(&plan, &searcher, self.fields.words(), &self.weights)?;
+        let ranking = Ranking {
+            places: request.offset + request.limit,
+            per_host: request.per_host,
+            // What matches only by a filter matches equally well.
+            sort: if plan.is_empty() { Sort::Date } else { request.sort },
+            count_facets: request.facets,
         };
-        let all = plan.all.map(|all| all.weight(EnableScoring::disabled_from_searcher(&searcher))).transpose()?;
-        let ranking = Ranking { all, places: request.offset + request.limit, per_host: request.per_host };
-        let Ranked { total, reachable, matches } = searcher.search(&plan.any, &ranking)?;
-        let mut highlighter = Highlighter::new(&units);
+        let Ranked { total, reachable, matches, facets } = ranking.rank(&plan, &scoring, &searcher, &self.weights)?;
+        let mut highlighter = Highlighter::new(&plan);
         let mut answer = Answer { reachable, ..Answer::default() };
         answer.index_is_empty = total == 0 && count::documents(&searcher)? == 0;
         answer.response.total = total;
+        answer.response.facets = facets.map(Facets::into_counts);
+        let mut respelled = plan.respelled;
         for (found, host_matches) in matches.into_iter().skip(request.offset) {
-            answer.response.hits.push(self.hit(&searcher, &found, &mut highlighter)?);
+            answer.response.hits.push(self.hit(&searcher, &found, &mut highlighter, &mut respelled)?);
             answer.host_matches.push(host_matches);
         }
+        answer.response.did_you_mean = did_you_mean(&request.query, &respelled);
         Ok(answer)
     }
 
-    fn hit(&self, searcher: &Searcher, found: &Match, highlighter: &mut Highlighter) -> Result<Hit, QueryError> {
+    fn hit(
+        &self,
+        searcher: &Searcher,
+        found: &Match,
+        highlighter: &mut Highlighter,
+        respelled: &mut [(String, String)],
+    ) -> Result<Hit, QueryError> {
         let document: TantivyDocument = searcher.doc(found.address)?;
         let stored = |field: Field| document.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
         let segment = searcher.segment_reader(found.address.segment_ord);
         let fetched_at = segment.fast_fields().i64(FETCHED_AT)?.first(found.address.doc_id).unwrap_or(0);
         let url = stored(self.fields.url).to_owned();
-        let title = one_line(stored(self.fields.title));
+        let title = one_line(unmarked(stored(self.fields.title)).1);
         let lang = stored(self.fields.lang);
+        let (language, text) = unmarked(stored(self.fields.text));
+        let (_, rest) = unmarked(stored(self.fields.rest));
+        for (_, word) in respelled {
+            // As the document writes it, with its marks.
+            if let Some(written) = highlighter.written(language, text, word) {
+                *word = written;
+            }
+        }
         Ok(Hit {
             title: if title.is_empty() { url.clone() } else { title },
             url,
-            snippet: highlighter.snippet(stored(self.fields.text)),
+            snippet: highlighter.snippet(language, text, rest),
             score: found.score,
             lang: (!lang.is_empty()).then(|| lang.to_owned()),
             fetched_at: rfc3339(fetched_at),
@@ -173,7 +213,18 @@ impl Inner {
     }
 }
 
-fn one_line(text: &str) -> String {
+/// The query with its unknown words replaced.
+fn did_you_mean(query: &str, respelled: &[(String, String)]) -> Option<String> {
+    let mut meant = query.to_owned();
+    for (typed, found) in respelled {
+        if let Some(at) = meant.find(typed.as_str()) {
+            meant.replace_range(at..at + typed.len(), found);
+        }
+    }
+    (meant != query).then_some(meant)
+}
+
+pub(crate) fn one_line(text: &str) -> String {
     text.split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()

@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use seine_indexer::tokenizer::{Purpose, WordTokenizer};
+use seine_indexer::tokenizer::{Language, WORD_SIGN, WordTokenizer};
 use tantivy::tokenizer::{TokenStream, Tokenizer};
 
-use crate::parse::Unit;
+use crate::plan::{Matcher, Plan};
 
 /// Columns of a snippet; a Han character takes two.
 const WIDTH: usize = 220;
@@ -25,6 +25,9 @@ const SEARCHED_BYTES: usize = 256 << 10;
 /// Matches beyond these do not change the choice.
 const MAX_MATCHES: usize = 2_000;
 
+/// Terms that are marked; a prefix may stand for many.
+const MAX_WORDS: usize = 2_000;
+
 /// Finds the words of one query in many texts.
 pub struct Highlighter {
     words: HashMap<String, usize>,
@@ -37,18 +40,44 @@ struct Found {
 }
 
 impl Highlighter {
-    pub fn new(units: &[Unit]) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         let mut words = HashMap::new();
-        for word in units.iter().flat_map(Unit::words) {
-            let number = words.len();
-            words.entry(word.to_owned()).or_insert(number);
+        let mut add = |term: &str, number: usize| {
+            if words.len() < MAX_WORDS {
+                words.entry(term.to_owned()).or_insert(number);
+            }
+        };
+        let mut number = 0;
+        for unit in plan.units.iter().filter(|unit| unit.marked) {
+            for matcher in &unit.matchers {
+                match matcher {
+                    // Whatever form stands in the text, it is the same word.
+                    Matcher::Term { text, .. } => add(text, number),
+                    Matcher::Phrase(terms) => {
+                        for (_, term) in terms {
+                            number += 1;
+                            add(term, number);
+                        }
+                    }
+                }
+            }
+            number += 1;
         }
-        Self { words, tokenizer: WordTokenizer::new(Purpose::Index) }
+        Self { words, tokenizer: WordTokenizer::of(Language::Other) }
     }
 
-    pub fn snippet(&mut self, text: &str) -> String {
-        let text = &text[..text.floor_char_boundary(SEARCHED_BYTES)];
-        let found = self.find(text);
+    /// Of the main text; of the rest of the page where only that has any of the words.
+    pub fn snippet(&mut self, language: Language, text: &str, rest: &str) -> String {
+        self.tokenizer.set_language(language);
+        let beginning = |text: &'_ str| text.floor_char_boundary(SEARCHED_BYTES);
+        let (mut text, rest) = (&text[..beginning(text)], &rest[..beginning(rest)]);
+        let mut found = self.find(text);
+        if found.is_empty() && !rest.is_empty() {
+            let elsewhere = self.find(rest);
+            if !elsewhere.is_empty() || text.is_empty() {
+                (text, found) = (rest, elsewhere);
+            }
+        }
         let first = best_window(text, &found).unwrap_or(0);
         let start = match found.get(first) {
             Some(first) => start_before(text, first.range.start),
@@ -59,8 +88,25 @@ impl Highlighter {
         render(text, start..end, &marks)
     }
 
+    /// How a text writes a folded word, in lower case; `None` when it does not have it.
+    pub fn written(&mut self, language: Language, text: &str, folded: &str) -> Option<String> {
+        self.tokenizer.set_language(language);
+        let text = &text[..text.floor_char_boundary(SEARCHED_BYTES)];
+        let mut stream = self.tokenizer.token_stream(text);
+        while stream.advance() {
+            let token = stream.token();
+            let piece = &text[token.offset_from..token.offset_to];
+            if token.text.strip_prefix(WORD_SIGN).unwrap_or(&token.text) == folded
+                && piece.chars().count() == folded.chars().count()
+            {
+                return Some(piece.to_lowercase());
+            }
+        }
+        None
+    }
+
     fn find(&mut self, text: &str) -> Vec<Found> {
-        let mut found = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
         let words = &self.words;
         let mut stream = self.tokenizer.token_stream(text);
         while found.len() < MAX_MATCHES && stream.advance() {
@@ -69,8 +115,9 @@ impl Highlighter {
                 found.push(Found { range: token.offset_from..token.offset_to, word });
             }
         }
-        // Words inside a longer Han word come before it though it begins before them.
+        // Parts of a compound come after it, and words of a run between its pairs.
         found.sort_by_key(|found| (found.range.start, std::cmp::Reverse(found.range.end)));
+        found.dedup_by(|next, found| next.range == found.range);
         found
     }
 }
@@ -225,10 +272,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::parse::parse;
+    use crate::testing::plan_without_index;
 
     fn snippet(query: &str, text: &str) -> String {
-        Highlighter::new(&parse(query)).snippet(text)
+        snippet_in("", query, text)
+    }
+
+    fn snippet_in(lang: &str, query: &str, text: &str) -> String {
+        Highlighter::new(&plan_without_index(query, lang)).snippet(Language::of(lang), text, "")
     }
 
     #[test]
@@ -236,6 +287,26 @@ mod tests {
         assert_eq!(snippet("reka", "Velká Řeka teče.\nDomů"), "Velká <mark>Řeka</mark> teče. Domů");
         assert_eq!(snippet("科学", "他在中国科学院工作"), "他在中国<mark>科学</mark>院工作");
         assert_eq!(snippet("\"big river\"", "A big river"), "A <mark>big</mark> <mark>river</mark>");
+    }
+
+    #[test]
+    fn other_forms_phrases_and_compounds_are_marked() {
+        assert_eq!(snippet_in("en", "rivers", "The river and its bank"), "The <mark>river</mark> and its bank");
+        assert_eq!(snippet_in("cs", "praha", "Bydlí v Praze."), "Bydlí v <mark>Praze</mark>.");
+        assert_eq!(
+            snippet("HttpClient", "an HTTP client or HttpClient"),
+            "an <mark>HTTP</mark> <mark>client</mark> or <mark>HttpClient</mark>"
+        );
+        assert_eq!(snippet("C++", "C++ is not C."), "<mark>C++</mark> is not C.");
+        assert_eq!(snippet("\"科学院 工作\"", "他在中国科学院工作"), "他在中国<mark>科学院工作</mark>");
+    }
+
+    #[test]
+    fn the_rest_of_a_page_is_shown_where_only_it_has_the_words() {
+        let mut highlighter = Highlighter::new(&plan_without_index("imprint", ""));
+        assert_eq!(highlighter.snippet(Language::Other, "Main text", "Imprint"), "<mark>Imprint</mark>");
+        assert_eq!(highlighter.snippet(Language::Other, "Main text", "Menu"), "Main text");
+        assert_eq!(highlighter.snippet(Language::Other, "", "Menu"), "Menu");
     }
 
     #[test]
@@ -314,17 +385,17 @@ mod tests {
     proptest! {
         #[test]
         fn any_snippet_is_escaped_text_with_closed_marks_of_asked_words(text in text(), query in text()) {
-            let units = parse(&query);
-            let (shown, marked) = read_back(&Highlighter::new(&units).snippet(&text));
+            let mut highlighter = Highlighter::new(&plan_without_index(&query, "en"));
+            let (shown, marked) = read_back(&highlighter.snippet(Language::of("en"), &text, &query));
             let collapsed = |text: &str| {
                 text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty())
                     .collect::<Vec<_>>().join(" ")
             };
             let inner = shown.trim_start_matches("… ").trim_end_matches(" …");
-            prop_assert!(collapsed(&text).contains(&collapsed(inner)), "{:?} of {:?}", inner, text);
+            let of_either = [&text, &query].iter().any(|text| collapsed(text).contains(&collapsed(inner)));
+            prop_assert!(of_either, "{:?} of {:?}", inner, text);
             for piece in marked {
-                prop_assert!(!piece.is_empty());
-                prop_assert!(!parse(&piece).is_empty());
+                prop_assert!(piece.chars().any(char::is_alphanumeric), "{:?}", piece);
             }
         }
     }

@@ -1,12 +1,19 @@
 //! An index with a few pages, for the tests of this crate.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use seine_indexer::entry::{Entry, Page, Version};
+use seine_indexer::schema::{self, Fields};
 use seine_indexer::writer::DocumentWriter;
 use seine_indexer::{Indexer, IndexerConfig, publish};
+use tantivy::{Index, Searcher};
 
+use crate::parse::parse;
+use crate::plan::{Plan, plan};
+use crate::request::SearchRequest;
 use crate::search::{QueryConfig, QueryService};
+use crate::weights::RankingWeights;
 
 pub struct TestIndex {
     root: tempfile::TempDir,
@@ -58,6 +65,19 @@ impl TestIndex {
         let current = publish::current(&self.path()).unwrap().unwrap();
         DocumentWriter::open(&current, &config).unwrap()
     }
+}
+
+/// What a query means to an index that has nothing yet.
+pub fn plan_without_index(query: &str, lang: &str) -> Plan {
+    static EMPTY: LazyLock<(Searcher, Fields)> = LazyLock::new(|| {
+        let (schema, fields) = schema::schema();
+        let index = Index::create_in_ram(schema);
+        schema::register_tokenizer(&index);
+        (index.reader().unwrap().searcher(), fields)
+    });
+    let request = SearchRequest { lang: Some(lang.to_owned()), ..SearchRequest::default() }.check().unwrap();
+    let (searcher, fields) = &*EMPTY;
+    plan(&parse(query), &request, searcher, fields, &RankingWeights::default()).unwrap()
 }
 
 pub fn page(url: &str, title: &str, text: &str) -> Page {

@@ -8,6 +8,7 @@ use tantivy::schema::Value;
 
 use super::*;
 use crate::entry::Page;
+use crate::tokenizer::unmarked;
 use crate::{count, publish};
 
 const LOG: &str = "log";
@@ -41,7 +42,7 @@ fn documents(writer: &DocumentWriter) -> Vec<(String, String)> {
         let document: TantivyDocument = searcher.doc(address).unwrap();
         let value = |field| document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
         if let (Some(url), Some(text)) = (value(fields.url), value(fields.text)) {
-            found.push((url, text));
+            found.push((url, unmarked(&text).1.to_owned()));
         }
     }
     found.sort();

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::parameters::Parameters;
 use super::{HttpState, status_of};
 use crate::error::QueryError;
+use crate::suggest::DEFAULT_SUGGESTIONS;
 
 const OPENAPI: &str = include_str!("openapi.json");
 
@@ -43,6 +44,27 @@ pub async fn search(State(state): State<HttpState>, RawQuery(query_string): RawQ
     let request = parameters.into_request();
     match state.service.elsewhere(move |service| service.search(&request)).await {
         Ok(response) => ([(header::CACHE_CONTROL, "no-cache")], Json(response)).into_response(),
+        Err(error) => refused(&error),
+    }
+}
+
+#[derive(Serialize)]
+struct Suggestions {
+    suggestions: Vec<String>,
+}
+
+pub async fn suggest(State(state): State<HttpState>, RawQuery(query_string): RawQuery) -> Response {
+    let parameters = match Parameters::parse(query_string.as_deref()) {
+        Ok(parameters) => parameters,
+        Err(error) => return refused(&error),
+    };
+    let Some(typed) = parameters.query else {
+        let message = "the parameter q is missing; ask as /api/v1/suggest?q=beginning";
+        return refused(&QueryError::invalid("missing_query", message));
+    };
+    let limit = parameters.limit.unwrap_or(DEFAULT_SUGGESTIONS);
+    match state.service.elsewhere(move |service| service.suggest(&typed, limit)).await {
+        Ok(suggestions) => ([(header::CACHE_CONTROL, "no-cache")], Json(Suggestions { suggestions })).into_response(),
         Err(error) => refused(&error),
     }
 }

@@ -10,7 +10,7 @@ use super::parameters::Parameters;
 use super::view::{ResultView, grouped, host_with_port};
 use super::{HttpState, assets, status_of};
 use crate::error::QueryError;
-use crate::request::{DEFAULT_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, SearchRequest};
+use crate::request::{DEFAULT_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, SearchRequest, Sort};
 use crate::search::{Answer, QueryService};
 
 /// Results of one host on the page, as long as other hosts fill it.
@@ -194,6 +194,15 @@ fn address(request: &SearchRequest, site: &str, page: usize) -> String {
         if !value.is_empty() {
             form.append_pair(name, value);
         }
+    }
+    let further = [("type", &request.content_type), ("after", &request.after), ("before", &request.before)];
+    for (name, value) in further {
+        if let Some(value) = value.as_deref().filter(|value| !value.is_empty()) {
+            form.append_pair(name, value);
+        }
+    }
+    if request.sort == Sort::Date {
+        form.append_pair("sort", "date");
     }
     if site.is_empty() && request.per_host != PER_HOST {
         form.append_pair("per_host", &request.per_host.to_string());

@@ -4,7 +4,7 @@
 use url::form_urlencoded;
 
 use crate::error::QueryError;
-use crate::request::SearchRequest;
+use crate::request::{SearchRequest, Sort};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
@@ -15,6 +15,11 @@ pub struct Parameters {
     pub site: Option<String>,
     pub lang: Option<String>,
     pub per_host: Option<usize>,
+    pub content_type: Option<String>,
+    pub after: Option<String>,
+    pub before: Option<String>,
+    pub sort: Option<Sort>,
+    pub facets: Option<bool>,
     /// Only for the page: counts from 1.
     pub page: Option<usize>,
 }
@@ -38,6 +43,11 @@ impl Parameters {
                 "page" => parameters.page = Some(number("page", "invalid_page", value)?),
                 "site" => parameters.site = Some(value.to_owned()),
                 "lang" => parameters.lang = Some(value.to_owned()),
+                "type" => parameters.content_type = Some(value.to_owned()),
+                "after" => parameters.after = Some(value.to_owned()),
+                "before" => parameters.before = Some(value.to_owned()),
+                "sort" => parameters.sort = Some(sort(value)?),
+                "facets" => parameters.facets = Some(flag("facets", "invalid_facets", value)?),
                 _ => {}
             }
         }
@@ -53,7 +63,28 @@ impl Parameters {
             site: self.site,
             lang: self.lang,
             per_host: self.per_host.unwrap_or(default.per_host),
+            content_type: self.content_type,
+            after: self.after,
+            before: self.before,
+            sort: self.sort.unwrap_or(default.sort),
+            facets: self.facets.unwrap_or(default.facets),
         }
+    }
+}
+
+fn sort(value: &str) -> Result<Sort, QueryError> {
+    match value {
+        "relevance" => Ok(Sort::Relevance),
+        "date" => Ok(Sort::Date),
+        _ => Err(QueryError::invalid("invalid_sort", format!("sort is {value:?}; it must be relevance or date"))),
+    }
+}
+
+fn flag(name: &str, code: &'static str, value: &str) -> Result<bool, QueryError> {
+    match value {
+        "1" | "true" => Ok(true),
+        "0" | "false" => Ok(false),
+        _ => Err(QueryError::invalid(code, format!("{name} is {value:?}; it must be true or false"))),
     }
 }
 

@@ -117,6 +117,13 @@ async fn wrong_parameters_are_told_apart_and_unknown_ones_ignored() {
         ("/api/v1/search?q=x&site=http://a.example", "invalid_site"),
         ("/api/v1/search?q=x&lang=english", "invalid_lang"),
         ("/api/v1/search?q=x&per_host=many", "invalid_per_host"),
+        ("/api/v1/search?q=x&type=a%20b", "invalid_type"),
+        ("/api/v1/search?q=x&after=soon", "invalid_after"),
+        ("/api/v1/search?q=x&before=2024-13", "invalid_before"),
+        ("/api/v1/search?q=x&sort=size", "invalid_sort"),
+        ("/api/v1/search?q=x&facets=some", "invalid_facets"),
+        ("/api/v1/suggest", "missing_query"),
+        ("/api/v1/suggest?q=x&limit=21", "invalid_limit"),
     ] {
         let answer = server.get(target).await;
         assert_eq!((answer.status, answer.json()["error"]["code"].as_str()), (400, Some(code)), "{target}");
@@ -229,7 +236,8 @@ async fn the_description_of_the_interface_is_true() {
     let description = server.get("/openapi.json").await.json();
     assert_eq!(description["openapi"], "3.1.0");
     for (path, operations) in description["paths"].as_object().unwrap() {
-        let target = if path.ends_with("search") { format!("{path}?q=river") } else { path.clone() };
+        let asks = path.ends_with("search") || path.ends_with("suggest");
+        let target = if asks { format!("{path}?q=river") } else { path.clone() };
         let answer = server.get(&target).await;
         assert_eq!(answer.status, 200, "{path}");
         let described = &operations["get"]["responses"]["200"];
@@ -254,7 +262,32 @@ async fn the_description_of_the_interface_is_true() {
         let served: Vec<&String> = value.as_object().unwrap().keys().collect();
         assert_eq!(served, required, "{schema}");
     }
+    let full = server.get("/api/v1/search?q=rivver&facets=true").await.json();
+    let suggested = server.get("/api/v1/suggest?q=riv").await.json();
+    let facets = &full["facets"];
+    for (schema, value) in [
+        ("SearchResponse", &full),
+        ("Facets", facets),
+        ("FacetCount", &facets["site"][0]),
+        ("SuggestResponse", &suggested),
+    ] {
+        let mut described: Vec<&String> = schemas[schema]["properties"].as_object().unwrap().keys().collect();
+        described.sort_unstable();
+        assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), described, "{schema}");
+    }
     let parameters = description["paths"]["/api/v1/search"]["get"]["parameters"].as_array().unwrap();
+    let codes = &schemas["Error"]["properties"]["error"]["properties"]["code"]["enum"];
+    for parameter in parameters.iter().filter(|parameter| parameter["name"] != "q") {
+        let name = parameter["name"].as_str().unwrap();
+        let code = Value::from(format!("invalid_{name}"));
+        assert!(codes.as_array().unwrap().contains(&code), "{code}");
+        let wrong = server.get(&format!("/api/v1/search?q=river&{name}=%C2%A7%2F")).await;
+        assert_eq!((wrong.status, &wrong.json()["error"]["code"]), (400, &code), "{name} is read");
+        for example in parameter["schema"]["examples"].as_array().into_iter().flatten() {
+            let target = format!("/api/v1/search?q=river&{name}={}", example.as_str().unwrap());
+            assert_eq!(server.get(&target).await.status, 200, "{target}");
+        }
+    }
     for parameter in parameters {
         let name = parameter["name"].as_str().unwrap();
         for (limit, change) in [("minimum", -1i64), ("maximum", 1)] {

@@ -2,9 +2,11 @@ use std::collections::HashSet;
 use std::fs;
 
 use proptest::prelude::*;
+use seine_indexer::entry::Page;
 use seine_indexer::publish;
 
 use super::*;
+use crate::request::Sort;
 use crate::testing::{TestIndex, page};
 
 fn urls(response: &SearchResponse) -> Vec<&str> {
@@ -192,6 +194,209 @@ fn a_damaged_index_is_reported_as_not_ready_instead_of_empty() {
     assert!(service.check_ready().is_err());
 }
 
+fn pages_in(lang: &str, pages: &[(&str, &str, &str)]) -> TestIndex {
+    let mut index = TestIndex::absent();
+    index.add(pages.iter().map(|(url, title, text)| Page { lang: lang.to_owned(), ..page(url, title, text) }));
+    index
+}
+
+#[test]
+fn all_forms_of_a_word_are_found_by_any() {
+    let english =
+        pages_in("en", &[("http://a.example/1", "", "the rivers flowed"), ("http://a.example/2", "", "stones")]);
+    let czech =
+        pages_in("cs", &[("http://a.example/1", "", "Bydlím v Praze u řeky"), ("http://a.example/2", "", "kámen")]);
+    for (index, query) in
+        [(&english, "river"), (&english, "RIVERS flowing"), (&czech, "praha"), (&czech, "řekami"), (&czech, "reka")]
+    {
+        assert_eq!(found(&index.service(), query), ["http://a.example/1"], "{query}");
+    }
+}
+
+#[test]
+fn every_language_of_an_index_finds_its_own_forms() {
+    let mut index = pages_in("en", &[("http://a.example/en", "", "old castles")]);
+    index.add([Page { lang: "cs".to_owned(), ..page("http://a.example/cs", "", "staré hrady") }]);
+    index.add([page("http://a.example/unknown", "", "castles hrady")]);
+    let service = index.service();
+    assert_eq!(found(&service, "castle"), ["http://a.example/en"]);
+    assert_eq!(found(&service, "hrad"), ["http://a.example/cs"]);
+    let of_both: HashSet<String> = found(&service, "castles").into_iter().collect();
+    assert_eq!(of_both, HashSet::from(["http://a.example/en".to_owned(), "http://a.example/unknown".to_owned()]));
+}
+
+#[test]
+fn code_and_numbers_are_found_whole_and_in_parts() {
+    let index = TestIndex::of(&[
+        ("http://a.example/1", "", "call snake_case_name with an HttpClient"),
+        ("http://a.example/2", "", "written in C++ since version 3.14"),
+        ("http://a.example/3", "", "an HTTP client for 1,000 users in C"),
+    ]);
+    let service = index.service();
+    for (query, expected) in [
+        ("snake_case_name", &["1"][..]),
+        ("snake name", &["1"]),
+        ("HttpClient", &["1", "3"]),
+        ("httpclient", &["1"]),
+        ("c++", &["2"]),
+        ("3.14", &["2"]),
+        ("1000", &["3"]),
+    ] {
+        let mut urls = found(&service, query);
+        urls.sort();
+        let expected: Vec<String> = expected.iter().map(|number| format!("http://a.example/{number}")).collect();
+        assert_eq!(urls, expected, "{query}");
+    }
+}
+
+#[test]
+fn nothing_of_a_chinese_japanese_or_korean_text_is_out_of_reach() {
+    let text = "他在中国科学院研究塞雷茨基的历史";
+    let index = TestIndex::of(&[
+        ("http://a.example/zh", "", text),
+        ("http://a.example/ja", "", "東京タワーへ行きました"),
+        ("http://a.example/ko", "", "한국어를 공부합니다"),
+    ]);
+    let service = index.service();
+    let characters: Vec<char> = text.chars().collect();
+    for length in 1..=4 {
+        for piece in characters.windows(length) {
+            let piece: String = piece.iter().collect();
+            assert!(found(&service, &piece).contains(&"http://a.example/zh".to_owned()), "{piece}");
+            assert!(found(&service, &format!("\"{piece}\"")).contains(&"http://a.example/zh".to_owned()), "{piece}");
+        }
+    }
+    assert_eq!(found(&service, "東京タワー"), ["http://a.example/ja"]);
+    assert_eq!(found(&service, "한국어"), ["http://a.example/ko"]);
+}
+
+#[test]
+fn the_query_language_does_what_it_says() {
+    let mut index = TestIndex::absent();
+    let dated = |url: &str, title: &str, text: &str, kind: &str, lang: &str, date_ms: i64| Page {
+        content_type: kind.to_owned(),
+        lang: lang.to_owned(),
+        date_ms,
+        ..page(url, title, text)
+    };
+    index.add([
+        dated("http://a.example/guide", "River guide", "all about banks", "text/html", "en", 1_700_000_000_000),
+        dated(
+            "http://a.example/boat",
+            "Boats",
+            "a river boat on the big river",
+            "application/pdf",
+            "en",
+            1_600_000_000_000,
+        ),
+        dated(
+            "http://b.example/hydro",
+            "Water",
+            "hydrology and hydraulics of a stream",
+            "text/html",
+            "cs",
+            1_500_000_000_000,
+        ),
+    ]);
+    let service = index.service();
+    for (query, expected) in [
+        ("river -boat", &["guide"][..]),
+        ("river -\"river boat\"", &["guide"]),
+        ("river -boats", &["guide"]),
+        ("title:river", &["guide"]),
+        ("url:boat", &["boat"]),
+        ("river OR stream", &["boat", "guide", "hydro"]),
+        ("\"big river\" OR hydrology", &["boat", "hydro"]),
+        ("hydr*", &["hydro"]),
+        ("river site:a.example", &["boat", "guide"]),
+        ("river -site:a.example", &[]),
+        ("stream lang:cs", &["hydro"]),
+        ("river type:pdf", &["boat"]),
+        ("river type:text", &["guide"]),
+        ("river after:2023", &["guide"]),
+        ("river before:2023", &["boat"]),
+        ("site:b.example", &["hydro"]),
+        ("type:html", &["guide", "hydro"]),
+        ("-river", &[]),
+        ("\"big river\" guide", &["boat"]),
+    ] {
+        let mut urls = found(&service, query);
+        urls.sort_by_key(|url| url.rsplit('/').next().unwrap().to_owned());
+        let names: Vec<&str> = urls.iter().map(|url| url.rsplit('/').next().unwrap()).collect();
+        assert_eq!(names, expected, "{query}");
+    }
+}
+
+#[test]
+fn a_misspelled_word_finds_what_was_meant_unless_the_index_knows_it() {
+    let index = pages_in(
+        "en",
+        &[
+            ("http://a.example/1", "", "experimental hydrology of rivers"),
+            ("http://a.example/2", "", "a river bank"),
+            ("http://a.example/3", "", "the riven rock"),
+        ],
+    );
+    let service = index.service();
+    let search = |query: &str| service.search(&SearchRequest::new(query)).unwrap();
+    let one = search("rivr");
+    assert!(one.total >= 2, "{one:?}");
+    assert_eq!(one.did_you_mean.as_deref(), Some("river"));
+    assert!(one.hits.iter().any(|hit| hit.snippet.contains("<mark>river")), "{one:?}");
+    let two = search("experimantol hydrology");
+    assert_eq!(urls(&two)[0], "http://a.example/1");
+    assert_eq!(two.did_you_mean.as_deref(), Some("experimental hydrology"));
+    assert_eq!(search("river").did_you_mean, None);
+    assert_eq!(search("cat").total, 0, "three letters have too many neighbours");
+    assert_eq!(search("river -bamk").total, 2, "what is excluded is excluded as typed");
+    assert_eq!(search("\"rivr bank\"").total, 0, "a phrase is meant as typed");
+}
+
+#[test]
+fn a_query_of_many_beginnings_and_unknown_words_is_answered() {
+    let text: String = (0..2_000).map(|number| format!("ab{number} ")).collect();
+    let index = TestIndex::of(&[("http://a.example/1", "", &text)]);
+    let service = index.service();
+    assert_eq!(service.search(&SearchRequest::new("ab* ".repeat(200))).unwrap().total, 1);
+    assert_eq!(service.search(&SearchRequest::new("unknownn.unknownm.".repeat(50))).unwrap().total, 0);
+}
+
+#[test]
+fn did_you_mean_is_written_as_the_documents_write_it() {
+    let index = pages_in("cs", &[("http://a.example/1", "", "Vodopád na řece")]);
+    let answer = index.service().search(&SearchRequest::new("vodopat")).unwrap();
+    assert_eq!(answer.did_you_mean.as_deref(), Some("vodopád"));
+}
+
+#[test]
+fn matches_are_counted_by_kind_and_sorted_by_date() {
+    let mut index = TestIndex::absent();
+    for (number, year_ms) in [(1, 1_500_000_000_000i64), (2, 1_700_000_000_000), (3, 1_600_000_000_000)] {
+        index.add([Page {
+            content_type: "text/html".to_owned(),
+            lang: "en".to_owned(),
+            date_ms: year_ms,
+            ..page(&format!("http://{}.example/{number}", if number == 2 { "b" } else { "a" }), "", "river")
+        }]);
+    }
+    index.add([page("http://c.example/other", "", "stone")]);
+    index.withdraw("http://a.example/1");
+    index.add([Page { date_ms: 1_500_000_000_000, ..page("http://a.example/4", "", "river river river") }]);
+    let service = index.service();
+    let request = SearchRequest { facets: true, sort: Sort::Date, ..SearchRequest::new("river") };
+    let answer = service.search(&request).unwrap();
+    assert_eq!(urls(&answer), ["http://b.example/2", "http://a.example/3", "http://a.example/4"]);
+    let facets = answer.facets.unwrap();
+    let pairs = |counts: &[crate::FacetCount]| -> Vec<(String, u64)> {
+        counts.iter().map(|count| (count.value.clone(), count.count)).collect()
+    };
+    assert_eq!(pairs(&facets.site), [("a.example".to_owned(), 2), ("b.example".to_owned(), 1)]);
+    assert_eq!(pairs(&facets.lang), [("en".to_owned(), 2)]);
+    assert_eq!(pairs(&facets.content_type), [("text/html".to_owned(), 2)]);
+    assert_eq!(pairs(&facets.year), [("2017".to_owned(), 1), ("2020".to_owned(), 1), ("2023".to_owned(), 1)]);
+    assert_eq!(service.search(&SearchRequest::new("river")).unwrap().facets, None);
+}
+
 fn small_text() -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(prop::sample::select(vec!["ant", "bee", "cat", "dog", "elk", "fox"]), 0..12)
 }
@@ -244,7 +449,8 @@ proptest! {
         let index = TestIndex::of(&[("http://a.example/", "<b>Title</b> 中国", "Řeka & <script> 中国科学院 \"quoted\" text")]);
         let service = index.service();
         for query in queries {
-            for query in [query.clone(), format!("\"{query} river\" {query}"), format!("{query}中国科学院{query}")] {
+            let operators = format!("-{query} title:{query} OR {query}* site:{query} after:{query} type:{query}");
+            for query in [query.clone(), format!("\"{query} river\" {query}"), format!("{query}中国科学院{query}"), operators] {
                 prop_assert!(service.search(&SearchRequest::new(query)).is_ok());
             }
         }

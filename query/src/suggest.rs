@@ -1,0 +1,145 @@
+//! Completes what somebody is typing: by words that the index has, and by titles of pages.
+//!
+//! The last word typed is taken as a beginning, those before it as they are. Words come with what was typed before them;
+//! titles have all the words. Nothing is invented: every suggestion finds something.
+
+use std::collections::HashSet;
+
+use seine_indexer::tokenizer::{query, unmarked};
+use tantivy::TantivyDocument;
+use tantivy::schema::Value;
+
+use crate::error::QueryError;
+use crate::parse::{Asked, Clause, Item, ItemForm, Place};
+use crate::plan::plan;
+use crate::rank::Ranking;
+use crate::request::{MAX_QUERY_CHARACTERS, SearchRequest, Sort};
+use crate::score::Scoring;
+use crate::search::{Inner, QueryService, one_line};
+use crate::vocabulary::Vocabulary;
+
+pub const DEFAULT_SUGGESTIONS: usize = 8;
+pub const MAX_SUGGESTIONS: usize = 20;
+/// Shorter beginnings of words say too little to complete them.
+const SHORTEST_BEGINNING: usize = 2;
+/// Completed words among the suggestions.
+const MAX_WORDS: usize = 3;
+/// Longer titles are no completions.
+const LONGEST_TITLE: usize = 120;
+/// Titles read for one suggestion: several pages may have the same.
+const READ_PER_SUGGESTION: usize = 3;
+/// Words before the last one that count.
+const MAX_EARLIER: usize = 8;
+
+impl QueryService {
+    /// Blocks, for a few milliseconds.
+    pub fn suggest(&self, typed: &str, limit: usize) -> Result<Vec<String>, QueryError> {
+        let characters = typed.chars().count();
+        if characters > MAX_QUERY_CHARACTERS {
+            let message = format!("the query has {characters} characters; at most {MAX_QUERY_CHARACTERS} are allowed");
+            return Err(QueryError::invalid("query_too_long", message));
+        }
+        if limit == 0 || limit > MAX_SUGGESTIONS {
+            let message = format!("limit is {limit}; it must be from 1 to {MAX_SUGGESTIONS}");
+            return Err(QueryError::invalid("invalid_limit", message));
+        }
+        self.inner().suggest(typed, limit)
+    }
+}
+
+impl Inner {
+    fn suggest(&self, typed: &str, limit: usize) -> Result<Vec<String>, QueryError> {
+        let Some(searcher) = self.searcher()? else { return Ok(Vec::new()) };
+        let typed = typed.trim();
+        let start = typed.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let start = typed.ceil_char_boundary(start);
+        let (before, beginning) = typed.split_at(start);
+        if beginning.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut suggestions = Vec::new();
+        let mut known: HashSet<String> = HashSet::from([typed.to_lowercase()]);
+        let mut add = |text: String, suggestions: &mut Vec<String>| {
+            if suggestions.len() < limit && known.insert(text.to_lowercase()) {
+                suggestions.push(text);
+            }
+        };
+        let is_word = beginning.chars().all(char::is_alphanumeric);
+        if is_word && beginning.chars().count() >= SHORTEST_BEGINNING {
+            let vocabulary = Vocabulary::new(&searcher, &self.fields, None)?;
+            let folded = query::word(beginning, &[]).folded;
+            for (word, _) in vocabulary.words_beginning_with(&folded, MAX_WORDS)? {
+                add(format!("{before}{word}"), &mut suggestions);
+            }
+        }
+        let form = if is_word { ItemForm::Prefix } else { ItemForm::Words };
+        let in_title = |text: &str, form| Clause(vec![Item { place: Place::Title, form, text: text.to_owned() }]);
+        let earlier = before.split_whitespace().take(MAX_EARLIER).map(|word| in_title(word, ItemForm::Words));
+        let asked = Asked { clauses: earlier.chain([in_title(beginning, form)]).collect(), ..Asked::default() };
+        let request = SearchRequest::default().check()?;
+        let plan = plan(&asked, &request, &searcher, &self.fields, &self.weights)?;
+        if plan.is_empty() {
+            return Ok(suggestions);
+        }
+        let scoring = Scoring::new(&plan, &searcher, self.fields.words(), &self.weights)?;
+        let places = limit * READ_PER_SUGGESTION;
+        let ranking = Ranking { places, per_host: 0, sort: Sort::Relevance, count_facets: false };
+        for (found, _) in ranking.rank(&plan, &scoring, &searcher, &self.weights)?.matches {
+            if suggestions.len() == limit {
+                break;
+            }
+            let document: TantivyDocument = searcher.doc(found.address)?;
+            let title = document.get_first(self.fields.title).and_then(|title| title.as_str()).unwrap_or_default();
+            let title = one_line(unmarked(title).1);
+            if !title.is_empty() && title.chars().count() <= LONGEST_TITLE {
+                add(title, &mut suggestions);
+            }
+        }
+        Ok(suggestions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::testing::TestIndex;
+
+    #[test]
+    fn the_last_word_is_completed_by_words_and_titles() {
+        let index = TestIndex::of(&[
+            ("http://a.example/1", "River banks of Europe", "The river and the riverside"),
+            ("http://a.example/2", "Rivers", "All about the river"),
+            ("http://a.example/3", "Mountains", "No water at all"),
+        ]);
+        let service = index.service();
+        let suggestions = service.suggest("Riv", 8).unwrap();
+        assert_eq!(suggestions[..2], ["river", "riverside"]);
+        assert!(suggestions.iter().any(|text| text == "River banks of Europe"), "{suggestions:?}");
+        assert!(suggestions.iter().any(|text| text == "Rivers"), "{suggestions:?}");
+        assert_eq!(service.suggest("river of eur", 8).unwrap(), ["River banks of Europe"]);
+        assert_eq!(service.suggest("riv", 1).unwrap().len(), 1);
+        assert_eq!(service.suggest("zzz", 8).unwrap(), Vec::<String>::new());
+        assert_eq!(service.suggest("  ", 8).unwrap(), Vec::<String>::new());
+        assert_eq!(service.suggest("x", 0).unwrap_err().code(), "invalid_limit");
+        assert_eq!(TestIndex::absent().service().suggest("riv", 8).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn chinese_titles_are_completed() {
+        let index =
+            TestIndex::of(&[("http://a.example/1", "中国科学院", "历史"), ("http://a.example/2", "北京", "中国")]);
+        assert_eq!(index.service().suggest("中国科", 8).unwrap(), ["中国科学院"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn anything_typed_can_be_completed_or_not(typed: String) {
+            let index = TestIndex::of(&[("http://a.example/", "Title 中国", "Řeka text")]);
+            let suggestions = index.service().suggest(&typed, 5).unwrap();
+            prop_assert!(suggestions.len() <= 5);
+        }
+    }
+}
