@@ -2,32 +2,35 @@
 //!
 //! Keeps no state and touches no disk or network, so that tests and benches call it directly.
 
-use std::borrow::Cow;
-
-use seine_common::limits::MAX_TEXT_BYTES;
 use seine_common::url::CanonicalUrl;
-use seine_proto::common::v1::{DescribedLink, Description, FetchedPage};
+use seine_proto::common::v1::{DescribedLink, Description, FetchedPage, LinkKind};
 
-use crate::charset;
-use crate::content_type::{ContentType, Reading};
+use crate::content_type::ContentType;
+use crate::dates::parse_date;
 use crate::decode;
 use crate::error::Error;
-use crate::extract::Extraction;
-use crate::extract::text::cut;
+use crate::extract::links::{Link, LinkCollector, refresh_target};
 use crate::fingerprint::fingerprint;
+use crate::format::{self, Content, Source};
 use crate::language::language;
-use crate::parse::parse;
+use crate::link_header;
 use crate::robots_directives::RobotsDirectives;
+use crate::simhash::simhash;
+use crate::usability::usability;
 
 #[derive(Clone, Debug)]
 pub struct AnalyserConfig {
-    /// The crawler's name as robots meta tags use it: the part of the user agent before `/`.
+    /// The crawler's name as robots meta tags use it, where the page does not bring that of its crawl.
     pub product_token: String,
+    /// ISO 639-1 codes of the languages whose text is usable; empty means all.
+    pub wanted_languages: Vec<String>,
+    /// Whether descriptions carry the address that answered.
+    pub keeps_ip: bool,
 }
 
 impl Default for AnalyserConfig {
     fn default() -> Self {
-        Self { product_token: "seine".to_owned() }
+        Self { product_token: "seine".to_owned(), wanted_languages: Vec::new(), keeps_ip: false }
     }
 }
 
@@ -40,18 +43,6 @@ pub struct Analysis {
     pub follow: Vec<String>,
 }
 
-/// What can be read in a page, whatever its content type.
-#[derive(Default)]
-struct Read {
-    charset: String,
-    title: String,
-    description: String,
-    lang: Option<String>,
-    text: String,
-    links: Vec<crate::extract::links::Link>,
-    robots: RobotsDirectives,
-}
-
 pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, Error> {
     let url = CanonicalUrl::parse(&page.url)?;
     let header = |name: &'static str| page.headers.iter().filter(move |h| h.name == name).map(|h| h.value.as_str());
@@ -60,21 +51,34 @@ pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, 
     let body = decoded.as_deref().unwrap_or_default();
     let content_type = ContentType::of(header("content-type").next(), url.path_and_query(), body);
 
-    let mut read = match content_type.reading() {
-        Reading::Html => read_html(body, &content_type, &url, config),
-        Reading::PlainText => read_plain_text(body, &content_type),
-        Reading::Opaque => Read::default(),
+    let mut header_links = LinkCollector::default();
+    for (kind, target) in header("link").flat_map(link_header::links) {
+        header_links.add_absolute(kind, &url, target);
+    }
+    if let Some(target) = header("refresh").next().and_then(refresh_target) {
+        header_links.add_absolute(LinkKind::Refresh, &url, &String::from_utf8_lossy(&target));
+    }
+    let product_token = if page.robots_name.is_empty() { &config.product_token } else { &page.robots_name };
+    let source = Source { body, charset: content_type.charset.as_deref(), url: &url, product_token };
+    let mut content = match format::of(&content_type.name, body) {
+        Some(format) => format.read(&source, header_links),
+        None => Content { links: header_links, ..Content::default() },
     };
     for value in header("x-robots-tag") {
-        read.robots |= RobotsDirectives::of_header(value, &config.product_token);
+        content.robots |= RobotsDirectives::of_header(value, product_token);
     }
+    let declared_lang = content.declared_lang.take().or_else(|| header("content-language").next().map(str::to_owned));
+    let declared_lang = declared_lang.unwrap_or_default();
+    let canonical_url = content.links.canonical(&url, content.base.as_deref()).unwrap_or_default();
+    let links = content.links.resolve(&url, content.base.as_deref());
 
     let succeeded = (200..300).contains(&page.status);
-    let says_something = !read.text.is_empty() || !read.title.is_empty();
-    let may_follow = succeeded && !read.robots.nofollow;
-    let follow = read.links.iter().filter(|link| may_follow && link.follow).map(|link| link.url.clone()).collect();
+    let says_something = !content.text.is_empty() || !content.title.is_empty();
+    let may_follow = succeeded && !content.robots.nofollow;
+    let follow = links.iter().filter(|link| may_follow && link.follow).map(|link| link.url.clone()).collect();
+    let date = |name| header(name).next().and_then(parse_date).unwrap_or_default();
     let lease = page.lease.as_ref();
-    let description = Description {
+    let mut description = Description {
         url: page.url.clone(),
         crawl: lease.map(|lease| lease.crawl.clone()).unwrap_or_default(),
         token: lease.map_or(0, |lease| lease.token),
@@ -82,53 +86,43 @@ pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, 
         status: page.status,
         depth: page.depth,
         content_type: content_type.name,
-        charset: read.charset,
-        lang: if says_something { language(&read.title, &read.text, read.lang.as_deref()) } else { String::new() },
-        fingerprint: fingerprint(&read.text),
-        title: read.title,
-        description: read.description,
-        text: read.text,
-        links: read.links.into_iter().map(described).collect(),
-        generate: succeeded && !read.robots.noindex && says_something,
+        charset: content.charset,
+        fingerprint: fingerprint(&content.text),
+        title: content.title,
+        description: content.description,
+        text: content.text,
+        blocks: content.blocks,
+        links: links.into_iter().map(described).collect(),
+        generate: succeeded && !content.robots.noindex && says_something,
         bytes: page.body.len() as u64,
-        archive: None,
+        keywords: content.keywords,
+        author: content.author,
+        published_at_ms: content.published_at_ms,
+        modified_at_ms: content.modified_at_ms,
+        canonical_url,
+        robots: content.robots.names().map(str::to_owned).collect(),
+        last_modified_ms: date("last-modified"),
+        expires_ms: date("expires"),
+        ip: if config.keeps_ip { page.ip.clone() } else { String::new() },
+        ..Description::default()
     };
+    if says_something {
+        let main = description.main_text();
+        // Where the main text is short, menus tell the language as well.
+        let telling = if main.len() >= MIN_TELLING_BYTES { &main } else { &description.text };
+        description.lang = language(&description.title, telling, Some(&declared_lang));
+        description.simhash = simhash(&main);
+        description.usability = usability(&main, &description.lang, &config.wanted_languages);
+    }
+    description.declared_lang = declared_lang;
     Ok(Analysis { description, follow })
 }
 
-fn described(link: crate::extract::links::Link) -> DescribedLink {
+/// Main text that tells the language by itself.
+const MIN_TELLING_BYTES: usize = 200;
+
+fn described(link: Link) -> DescribedLink {
     DescribedLink { url: link.url, text: link.text, kind: link.kind.into() }
-}
-
-fn read_html(body: &[u8], content_type: &ContentType, url: &CanonicalUrl, config: &AnalyserConfig) -> Read {
-    let decoded = charset::to_text(body, content_type.charset.as_deref(), |prefix| {
-        let mut extraction = Extraction::new(&config.product_token);
-        parse(prefix, &mut extraction);
-        extraction.metadata.charset
-    });
-    let mut extraction = Extraction::new(&config.product_token);
-    parse(decoded.text.as_bytes(), &mut extraction);
-    let metadata = extraction.metadata;
-    Read {
-        charset: decoded.charset,
-        title: metadata.title.finish(),
-        description: metadata.description,
-        lang: metadata.lang,
-        text: extraction.text.finish(),
-        links: extraction.links.resolve(url, metadata.base.as_deref()),
-        robots: metadata.robots,
-    }
-}
-
-fn read_plain_text(body: &[u8], content_type: &ContentType) -> Read {
-    let decoded = charset::to_text(body, content_type.charset.as_deref(), |_| None);
-    let text = match decoded.text {
-        Cow::Owned(text) if text.len() <= MAX_TEXT_BYTES => text,
-        text => cut(&text, MAX_TEXT_BYTES),
-    };
-    // White space alone is no text.
-    let text = if text.trim().is_empty() { String::new() } else { text };
-    Read { charset: decoded.charset, text, ..Read::default() }
 }
 
 #[cfg(test)]

@@ -87,6 +87,33 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_many_charsets_come_out_right_with_and_without_a_label() {
+        const CHINESE: &str = "今天天气很好，我们去公园散步吧。他们正在学习中文，希望以后可以去北京工作。";
+        const TRADITIONAL: &str = "今天天氣很好，我們去公園散步吧。他們正在學習中文，希望以後可以去臺北工作。";
+        const JAPANESE: &str = "今日は天気がいいので、公園を散歩しましょう。彼らは日本語を勉強しています。";
+        const KOREAN: &str = "오늘은 날씨가 좋아서 공원에서 산책을 합시다. 그들은 한국어를 공부하고 있습니다.";
+        const CZECH: &str = "Příliš žluťoučký kůň úpěl ďábelské ódy, řekl šéf a šel domů, kde už na něj čekala večeře.";
+        for (label, name, text) in [
+            ("gb18030", "gb18030", CHINESE),
+            ("gb2312", "gbk", CHINESE),
+            ("big5", "big5", TRADITIONAL),
+            ("shift_jis", "shift_jis", JAPANESE),
+            ("euc-jp", "euc-jp", JAPANESE),
+            ("euc-kr", "euc-kr", KOREAN),
+            ("iso-8859-2", "iso-8859-2", CZECH),
+            ("windows-1250", "windows-1250", CZECH),
+        ] {
+            let encoding = Encoding::for_label(label.as_bytes()).unwrap();
+            let (bytes, _, lossy) = encoding.encode(text);
+            assert!(!lossy, "{label}");
+            assert_eq!(read(&bytes, Some(label), None), (text.to_owned(), name.to_owned()), "header {label}");
+            assert_eq!(read(&bytes, None, Some(label)), (text.to_owned(), name.to_owned()), "meta {label}");
+            // Without a label the text must come out right; which of several fitting names it gets does not matter.
+            assert_eq!(read(&bytes, None, None).0, text, "guessed {label}");
+        }
+    }
+
+    #[test]
     fn valid_utf8_is_not_copied() {
         let text = "grüße".repeat(100);
         assert!(matches!(to_text(text.as_bytes(), Some("utf-8"), |_| None).text, Cow::Borrowed(_)));

@@ -1,14 +1,5 @@
 //! What the bytes of a page are: by its header, or where that is missing by a first look and the URL's suffix.
 
-/// How a page is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    Html,
-    PlainText,
-    /// Kept in the archive, not understood.
-    Opaque,
-}
-
 pub(crate) struct ContentType {
     /// Without parameters, lower case.
     pub name: String,
@@ -24,19 +15,6 @@ impl ContentType {
         let (name, parameters) = header.split_once(';').unwrap_or((header, ""));
         Self { name: name.trim().to_ascii_lowercase(), charset: charset_parameter(parameters) }
     }
-
-    pub fn reading(&self) -> Reading {
-        match self.name.as_str() {
-            "text/html" | "application/xhtml+xml" => Reading::Html,
-            "text/plain"
-            | "text/markdown"
-            | "text/x-markdown"
-            | "text/x-rst"
-            | "text/csv"
-            | "text/tab-separated-values" => Reading::PlainText,
-            _ => Reading::Opaque,
-        }
-    }
 }
 
 /// The value of `charset=` in a list of parameters; also how `<meta http-equiv=content-type>` writes it.
@@ -51,6 +29,14 @@ pub(crate) fn charset_parameter(parameters: &str) -> Option<String> {
 
 fn guess(path: &str, body: &[u8]) -> &'static str {
     let start = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    if start.starts_with(b"<?xml")
+        && !start[..start.len().min(1024)].windows(5).any(|name| name.eq_ignore_ascii_case(b"<html"))
+    {
+        return "application/xml";
+    }
+    if start.starts_with(b"<rss") || start.starts_with(b"<feed") {
+        return "application/xml";
+    }
     if start.starts_with(b"<") {
         return "text/html";
     }
@@ -61,6 +47,7 @@ fn guess(path: &str, body: &[u8]) -> &'static str {
         "txt" | "text" | "log" => "text/plain",
         "md" | "markdown" => "text/markdown",
         "csv" => "text/csv",
+        "json" => "application/json",
         _ => "application/octet-stream",
     }
 }
@@ -73,8 +60,7 @@ mod tests {
     fn the_header_decides_where_there_is_one() {
         let html = ContentType::of(Some("Text/HTML; Charset=\"GB2312\""), "/a.txt", b"plain");
         assert_eq!((html.name.as_str(), html.charset.as_deref()), ("text/html", Some("GB2312")));
-        assert_eq!(html.reading(), Reading::Html);
-        assert_eq!(ContentType::of(Some("image/png"), "/a.html", b"<html>").reading(), Reading::Opaque);
+        assert_eq!(ContentType::of(Some("image/png"), "/a.html", b"<html>").name, "image/png");
     }
 
     #[test]
@@ -83,6 +69,8 @@ mod tests {
         assert_eq!(name("/x", b"\xef\xbb\xbf \n<!doctype html>"), "text/html");
         assert_eq!(name("/x.TXT?a=/b.html", b"words"), "text/plain");
         assert_eq!(name("/x.html", b"words"), "text/html");
+        assert_eq!(name("/x", b"<?xml version='1.0'?><rss>"), "application/xml");
+        assert_eq!(name("/x", b"<?xml version='1.0'?><html>"), "text/html");
         assert_eq!(name("/x.y/z", b"\x00\x01"), "application/octet-stream");
         assert_eq!(ContentType::of(Some("nonsense"), "/a.md", b"words").name, "text/markdown");
     }

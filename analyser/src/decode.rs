@@ -191,12 +191,40 @@ mod tests {
         assert!(decode(&["gzip,gzip,gzip,gzip"], b"x").is_none());
     }
 
+    /// 64 MiB and 1,000 bytes of zeros, compressed by the reference encoder.
+    const BROTLI_BOMB: &[u8] = &[
+        0xcf, 0xff, 0xff, 0x7f, 0x00, 0x24, 0x00, 0xe2, 0xb1, 0x40, 0x72, 0xef, 0xff, 0xf9, 0xff, 0xff, 0x0f, 0x80,
+        0x04, 0x40, 0x1c, 0x16, 0x80, 0xee, 0xfd, 0x3f, 0xff, 0xff, 0xff, 0x01, 0x90, 0x00, 0x88, 0xc3, 0x02, 0xd0,
+        0xbd, 0xff, 0xe7, 0xff, 0xff, 0x3f, 0x00, 0x12, 0x00, 0x71, 0x58, 0x00, 0xba, 0xf7, 0xff, 0x71, 0x3e, 0x00,
+        0x40, 0x02, 0x20, 0x0a, 0x0b, 0x40, 0x34,
+    ];
+
     #[test]
     fn a_bomb_stops_at_the_limit() {
         let zeros = vec![0u8; MAX_DECODED_BYTES + 1000];
-        for (encoding, body) in
-            [("gzip", gzip(&zeros)), ("deflate", deflate(&zeros)), ("zstd", zstd::encode_all(&zeros[..], 1).unwrap())]
-        {
+        for (encoding, body) in [
+            ("gzip", gzip(&zeros)),
+            ("deflate", deflate(&zeros)),
+            ("br", BROTLI_BOMB.to_vec()),
+            ("zstd", zstd::encode_all(&zeros[..], 1).unwrap()),
+        ] {
+            assert_eq!(decode(&[encoding], &body).unwrap().len(), MAX_DECODED_BYTES, "{encoding}");
+        }
+    }
+
+    #[test]
+    fn a_megabyte_that_opens_to_ten_gigabytes_stops_at_the_limit() {
+        // Small enough that gzip sees the repetition.
+        const PIECE: usize = 16 << 20;
+        const PIECES: usize = (10 << 30) / PIECE;
+        let zeros = vec![0u8; PIECE];
+        let zstd = zstd::encode_all(&zeros[..], 1).unwrap().repeat(PIECES);
+        // One layer of gzip opens to a thousand times its size at most; two open to ten gigabytes.
+        let mut best = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        best.write_all(&zeros).unwrap();
+        let gzips = gzip(&best.finish().unwrap().repeat(PIECES));
+        for (encoding, body) in [("zstd", zstd), ("gzip, gzip", gzips)] {
+            assert!(body.len() < 1 << 20, "{encoding} {}", body.len());
             assert_eq!(decode(&[encoding], &body).unwrap().len(), MAX_DECODED_BYTES, "{encoding}");
         }
     }

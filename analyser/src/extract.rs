@@ -1,36 +1,61 @@
 //! What a page says: text, links and metadata, collected while it is read.
 //!
 //! Told of each tag and each piece of text in page order by `parse`; knows which of them are shown, which are links and
-//! which describe the page. Not responsible for resolving links; see `links`.
+//! which describe the page. Not responsible for resolving links, see `links`, nor for choosing the main text, see
+//! `main_text`.
 
 pub(crate) mod text;
+pub(crate) mod hints;
+pub(crate) mod outline;
+pub(crate) mod foreign;
 pub(crate) mod links;
+pub(crate) mod linked_data;
 pub(crate) mod metadata;
 
+use html5gum::State;
 use seine_common::limits::MAX_TEXT_BYTES;
 use seine_proto::common::v1::LinkKind;
 
-use crate::parse::{Attribute, Attributes, Tag};
+use crate::parse::{Attribute, Attributes, Block, Cell, Tag};
+use foreign::Foreign;
 use links::LinkCollector;
 use metadata::Metadata;
+use outline::Outline;
 use text::TextBuffer;
+
+/// Shorter text in `<noscript>` is left out.
+const MIN_FALLBACK_BYTES: usize = 400;
 
 pub(crate) struct Extraction<'p> {
     pub text: TextBuffer,
+    pub outline: Outline,
     pub links: LinkCollector,
     pub metadata: Metadata<'p>,
     /// Where text goes while the tokenizer looks for no tags.
     raw: Option<Raw>,
-    /// Inside `<noscript>` or `<noframes>`: its links count, its text does not.
+    /// The source of the `<noscript>` or `<noframes>` that is being read.
+    fallback: Vec<u8>,
     in_fallback: bool,
     /// Templates are inert: neither their text nor their links are on the page.
     template_depth: u32,
-    svg_depth: u32,
+    foreign: Foreign,
+    in_anchor: bool,
+    emphasis_depth: u32,
+}
+
+/// Where the content of a `<noscript>` began.
+#[derive(Clone, Copy)]
+pub(crate) struct FallbackMark {
+    text: text::Mark,
+    outline: outline::Mark,
+    foreign: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Raw {
     Title,
+    LinkedData,
+    Fallback,
     Dropped,
 }
 
@@ -39,97 +64,235 @@ impl<'p> Extraction<'p> {
     pub fn new(product_token: &'p str) -> Self {
         Self {
             text: TextBuffer::of_lines(MAX_TEXT_BYTES),
+            outline: Outline::default(),
             links: LinkCollector::default(),
             metadata: Metadata::new(product_token),
             raw: None,
+            fallback: Vec::new(),
             in_fallback: false,
             template_depth: 0,
-            svg_depth: 0,
+            foreign: Foreign::default(),
+            in_anchor: false,
+            emphasis_depth: 0,
         }
     }
 
-    pub fn is_in_svg(&self) -> bool {
-        self.svg_depth > 0
+    /// Inside a picture or a formula, where HTML's rules do not hold.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign.is_foreign()
     }
 
     #[inline]
     pub fn text(&mut self, piece: &[u8]) {
         match self.raw {
-            None if self.template_depth > 0 => {}
+            None if self.template_depth > 0 || self.foreign.hides_text() => {}
             None => {
-                if !self.in_fallback {
-                    self.text.push(piece);
+                let before = self.text.len();
+                self.text.push(piece);
+                let after = self.text.len();
+                if after > before {
+                    let gap = usize::from(self.text.is_space_at(before));
+                    self.outline.text(before + gap, after, self.in_anchor, self.emphasis_depth > 0);
                 }
                 self.links.text(piece);
             }
             Some(Raw::Title) => self.metadata.title.push(piece),
+            Some(Raw::LinkedData) => self.metadata.linked_data.push(piece),
+            Some(Raw::Fallback) => self.fallback.extend_from_slice(piece),
             Some(Raw::Dropped) => {}
         }
     }
 
-    /// `has_content` is false for a self-closing tag where that means something.
-    pub fn start_tag(&mut self, tag: Tag, has_content: bool, attributes: &Attributes) {
+    /// Returns how the tokenizer must read on, where not as usual.
+    pub fn start_tag(&mut self, tag: Tag, name: &[u8], self_closing: bool, attributes: &Attributes) -> Option<State> {
+        // One inside another is as if it were not there.
+        if tag == Tag::Fallback && self.in_fallback {
+            return None;
+        }
+        self.foreign.before_start(tag, name);
+        if self.foreign.is_foreign() {
+            if self.template_depth == 0 {
+                self.start_in_picture(tag, attributes);
+            }
+            self.foreign.start(tag, name, self_closing);
+            return None;
+        }
         match tag {
-            Tag::Template if has_content => self.template_depth += 1,
-            // Scripts and styles end at their own end tag wherever they stand.
-            Tag::Code => self.raw = has_content.then_some(Raw::Dropped),
-            _ if self.template_depth > 0 => self.start_raw_in_template(tag),
-            _ => self.start_visible(tag, has_content, attributes),
+            Tag::Svg if !self_closing => self.foreign.open(name),
+            Tag::Template => self.template_depth += 1,
+            _ if self.template_depth > 0 => self.raw = tag.content_state().map(|_| Raw::Dropped),
+            _ => self.start_visible(tag, name, attributes),
+        }
+        tag.content_state()
+    }
+
+    /// Of what stands in a picture, only the links are asked for.
+    fn start_in_picture(&mut self, tag: Tag, attributes: &Attributes) {
+        match tag {
+            Tag::A => self.open_anchor(attributes),
+            Tag::SvgPart => self.links.add(LinkKind::Image, attributes),
+            Tag::Script => self.links.add(LinkKind::Script, attributes),
+            _ => {}
         }
     }
 
-    fn start_raw_in_template(&mut self, tag: Tag) {
-        if matches!(tag, Tag::Title | Tag::Textarea | Tag::Iframe | Tag::Verbatim) {
-            self.raw = Some(Raw::Dropped);
-        }
-    }
-
-    fn start_visible(&mut self, tag: Tag, has_content: bool, attributes: &Attributes) {
+    fn start_visible(&mut self, tag: Tag, name: &[u8], attributes: &Attributes) {
         match tag {
-            Tag::Inline | Tag::Template | Tag::Code => {}
-            Tag::Block => self.end_line(),
-            Tag::Cell | Tag::Textarea => self.end_word(),
+            Tag::Inline | Tag::Template | Tag::Svg | Tag::SvgPart | Tag::HtmlInSvg => {}
+            Tag::Style => self.raw = Some(Raw::Dropped),
+            Tag::Script => {
+                self.links.add(LinkKind::Script, attributes);
+                let is_data = attributes.get(Attribute::Type).is_some_and(is_linked_data);
+                self.raw = Some(if is_data { Raw::LinkedData } else { Raw::Dropped });
+                if is_data {
+                    self.metadata.linked_data.begin();
+                }
+            }
+            Tag::Block(block) => {
+                self.end_line();
+                if block == Block::Form {
+                    self.links.add(LinkKind::Form, attributes);
+                } else {
+                    self.links.add(LinkKind::Other, attributes);
+                }
+                self.outline.start(block, name, attributes);
+            }
+            Tag::Break => {
+                self.outline.end_line();
+                self.end_line();
+            }
+            Tag::Cell(cell) => self.start_cell(cell, name, attributes),
+            Tag::Custom => self.outline.start(Block::Custom, name, attributes),
+            Tag::Emphasis => self.emphasis_depth += 1,
+            Tag::Textarea => self.end_word(),
             Tag::Verbatim | Tag::Plaintext => self.end_line(),
-            Tag::A => self.links.open_anchor(attributes),
+            Tag::A => self.open_anchor(attributes),
             Tag::Area => self.links.add(LinkKind::Area, attributes),
             Tag::Frame => self.links.add(LinkKind::Frame, attributes),
             Tag::Iframe => {
                 self.links.add(LinkKind::Frame, attributes);
                 self.raw = Some(Raw::Dropped);
             }
-            Tag::Img => self.links.image(attributes),
+            Tag::Img => {
+                self.links.image(attributes);
+                self.outline.image();
+            }
+            Tag::Media => self.links.add(LinkKind::Media, attributes),
+            Tag::Object => self.links.add(LinkKind::Media, attributes),
+            Tag::Quoted => self.links.add(LinkKind::Other, attributes),
+            Tag::Link => self.links.link_element(attributes),
+            Tag::Time => self.metadata.time(attributes),
             Tag::Base => self.metadata.base(attributes),
             Tag::Meta => {
                 if let Some(target) = self.metadata.meta(attributes) {
-                    self.links.add_reference(LinkKind::Refresh, target);
+                    self.links.add_reference(LinkKind::Refresh, &target);
                 }
             }
-            Tag::Html => self.metadata.lang(attributes.text(Attribute::Lang)),
+            Tag::Html => {
+                self.metadata.lang(attributes.text(Attribute::Lang));
+                self.links.add(LinkKind::Other, attributes);
+            }
             Tag::Body => {
-                self.in_fallback = false;
+                self.outline.page_hints(attributes);
+                self.links.add(LinkKind::Image, attributes);
                 self.end_line();
             }
-            Tag::Title => {
-                let is_title = !self.is_in_svg() && self.metadata.begin_title();
-                self.raw = has_content.then_some(if is_title { Raw::Title } else { Raw::Dropped });
-            }
-            Tag::Fallback => self.in_fallback = true,
-            Tag::Svg if has_content => self.svg_depth += 1,
-            Tag::Svg => {}
+            Tag::Title => self.raw = Some(if self.metadata.begin_title() { Raw::Title } else { Raw::Dropped }),
+            Tag::Fallback => self.raw = Some(Raw::Fallback),
         }
     }
 
-    pub fn end_tag(&mut self, tag: Tag) {
+    fn start_cell(&mut self, cell: Cell, name: &[u8], attributes: &Attributes) {
+        self.end_word();
+        let block = match cell {
+            Cell::Data => {
+                self.links.add(LinkKind::Image, attributes);
+                Block::Data
+            }
+            Cell::Button => {
+                self.links.add(LinkKind::Form, attributes);
+                Block::Button
+            }
+            Cell::Label => Block::Label,
+            Cell::Select => Block::Select,
+            Cell::Input => return self.links.add(LinkKind::Form, attributes),
+        };
+        self.outline.start(block, name, attributes);
+    }
+
+    fn open_anchor(&mut self, attributes: &Attributes) {
+        self.in_anchor = self.links.open_anchor(attributes, self.foreign.is_foreign());
+        if self.in_anchor {
+            self.outline.link();
+        }
+    }
+
+    pub fn end_tag(&mut self, tag: Tag, name: &[u8]) {
         self.raw = None;
+        if tag == Tag::Template && !self.foreign.is_foreign() {
+            self.template_depth = self.template_depth.saturating_sub(1);
+            return;
+        }
+        let closes_html = matches!(tag, Tag::Block(block) if self.outline.is_open(block));
+        self.foreign.end(tag, name, closes_html);
+        if self.template_depth > 0 {
+            return;
+        }
         match tag {
-            Tag::Template => self.template_depth = self.template_depth.saturating_sub(1),
-            _ if self.template_depth > 0 => {}
-            Tag::A => self.links.close_anchor(),
-            Tag::Block | Tag::Body | Tag::Html | Tag::Verbatim => self.end_line(),
-            Tag::Cell | Tag::Textarea => self.end_word(),
-            Tag::Fallback => self.in_fallback = false,
-            Tag::Svg => self.svg_depth = self.svg_depth.saturating_sub(1),
+            Tag::A => {
+                self.links.close_anchor();
+                self.in_anchor = false;
+            }
+            Tag::Block(block) => {
+                self.end_line();
+                self.outline.end(block, name);
+            }
+            Tag::Body | Tag::Html | Tag::Verbatim => self.end_line(),
+            Tag::Custom => self.outline.end(Block::Custom, name),
+            Tag::Cell(cell) => {
+                self.end_word();
+                let block = match cell {
+                    Cell::Data => Block::Data,
+                    Cell::Button => Block::Button,
+                    Cell::Label => Block::Label,
+                    Cell::Select => Block::Select,
+                    Cell::Input => return,
+                };
+                self.outline.end(block, name);
+            }
+            Tag::Textarea => self.end_word(),
+            Tag::Emphasis => self.emphasis_depth = self.emphasis_depth.saturating_sub(1),
             _ => {}
+        }
+    }
+
+    /// The source of the `<noscript>` that just ended. To be read by itself, between [`Extraction::begin_fallback`] and
+    /// [`Extraction::end_fallback`]: nothing that is open in it reaches into the page.
+    pub fn take_fallback(&mut self) -> Option<Vec<u8>> {
+        let is_over = self.raw != Some(Raw::Fallback) && !self.fallback.is_empty();
+        is_over.then(|| std::mem::take(&mut self.fallback))
+    }
+
+    /// As when the page ends: what was begun is over.
+    pub fn end_raw(&mut self) {
+        self.raw = None;
+    }
+
+    pub fn begin_fallback(&mut self) -> FallbackMark {
+        self.in_fallback = true;
+        FallbackMark { text: self.text.mark(), outline: self.outline.mark(), foreign: self.foreign.depth() }
+    }
+
+    /// What is said to clients without scripts is mostly a complaint. Where it is long, it is the page itself.
+    pub fn end_fallback(&mut self, mark: FallbackMark) {
+        self.in_fallback = false;
+        self.raw = None;
+        self.template_depth = 0;
+        self.foreign.truncate(mark.foreign);
+        let is_kept = self.text.since(mark.text) >= MIN_FALLBACK_BYTES;
+        self.outline.leave(mark.outline, is_kept);
+        if !is_kept {
+            self.text.rewind(mark.text);
         }
     }
 
@@ -142,6 +305,10 @@ impl<'p> Extraction<'p> {
         self.text.end_word();
         self.links.end_word();
     }
+}
+
+fn is_linked_data(kind: &[u8]) -> bool {
+    kind.trim_ascii().get(..19).is_some_and(|name| name.eq_ignore_ascii_case(b"application/ld+json"))
 }
 
 #[cfg(test)]

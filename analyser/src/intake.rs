@@ -142,7 +142,7 @@ impl Intake {
             fingerprint: analysis.description.fingerprint,
             title: analysis.description.title.clone(),
             value: value(&page.keywords, &analysis.description),
-            usability: 1.0,
+            usability: analysis.description.usability,
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;
         let (page, description) = (Some(page), Some(analysis.description));

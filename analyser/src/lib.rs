@@ -1,9 +1,10 @@
 //! Analyser and Filesaver: from the bytes of a page to what is known about it, kept for good.
 //!
 //! A page comes in over [`rpc`] and passes through [`intake`]: [`decode`] undoes the content encoding,
-//! [`content_type`] says what the bytes claim to be, [`charset`] turns them into characters, [`parse`] reads them once
-//! while [`extract`] collects text, links and metadata; [`robots_directives`], [`language`] and [`fingerprint`] add what
-//! follows from these, [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function. The [`filesaver`] then makes page and
+//! [`content_type`] says what the bytes claim to be and [`format`] how to read them. For HTML, [`charset`] turns them
+//! into characters, [`parse`] reads them once while [`extract`] collects text, links and metadata, and [`main_text`]
+//! tells what a reader came for; [`robots_directives`], [`language`], [`usability`], [`fingerprint`] and [`simhash`] add
+//! what follows from these, and [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function. The [`filesaver`] then makes page and
 //! description durable: a WARC archive and a log that the indexer follows.
 
 pub mod rpc;
@@ -12,12 +13,19 @@ pub mod analyse;
 mod decode;
 mod content_type;
 mod charset;
+mod link_header;
+mod format;
 mod parse;
 mod extract;
+pub mod main_text;
+mod blocks;
+mod dates;
 mod robots_directives;
 mod language;
+mod usability;
 mod fingerprint;
 mod value;
+mod simhash;
 pub mod filesaver;
 mod cpu_pool;
 mod owned_stream;

@@ -12,15 +12,31 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 pub(crate) use attributes::{Attribute, Attributes};
-pub(crate) use tag::Tag;
+pub(crate) use tag::{Block, Cell, Tag};
 
 use crate::extract::Extraction;
 
 /// Longer names are no names that anything is known about.
-const MAX_NAME_BYTES: usize = 16;
+const MAX_NAME_BYTES: usize = 24;
 
 /// Reads a page into the extraction. Bytes that are not UTF-8 are let through as they are.
 pub(crate) fn parse(html: &[u8], extraction: &mut Extraction<'_>) {
+    read(html, extraction);
+    extraction.end_raw();
+    read_fallback(extraction);
+}
+
+/// What is said to clients without scripts is read like browsers with scripts delimit it: it ends at its own end tag
+/// whatever it holds.
+fn read_fallback(extraction: &mut Extraction<'_>) {
+    if let Some(source) = extraction.take_fallback() {
+        let mark = extraction.begin_fallback();
+        read(&source, extraction);
+        extraction.end_fallback(mark);
+    }
+}
+
+fn read(html: &[u8], extraction: &mut Extraction<'_>) {
     let emitter = PageEmitter {
         extraction,
         tag_name: Vec::with_capacity(MAX_NAME_BYTES),
@@ -30,7 +46,7 @@ pub(crate) fn parse(html: &[u8], extraction: &mut Extraction<'_>) {
         self_closing: false,
         wants_attributes: false,
         attribute_name: Vec::with_capacity(MAX_NAME_BYTES),
-        attribute: None,
+        attribute: Current::None,
         attributes: Attributes::default(),
         raw_tag_name: Vec::new(),
     };
@@ -46,11 +62,19 @@ struct PageEmitter<'x, 'p> {
     self_closing: bool,
     wants_attributes: bool,
     attribute_name: Vec<u8>,
-    /// Where the value of the current attribute goes.
-    attribute: Option<Attribute>,
+    attribute: Current,
     attributes: Attributes,
     /// The element whose text the tokenizer reads without looking for tags.
     raw_tag_name: Vec<u8>,
+}
+
+/// How far the current attribute has been read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Current {
+    None,
+    Name,
+    /// Its value is wanted.
+    Value,
 }
 
 impl PageEmitter<'_, '_> {
@@ -59,8 +83,17 @@ impl PageEmitter<'_, '_> {
         self.tag_is_known = false;
         self.is_end_tag = is_end_tag;
         self.self_closing = false;
-        self.attribute = None;
+        self.attribute = Current::None;
         self.attributes.clear();
+    }
+
+    /// The name of the attribute is complete; it may have a value or not.
+    fn begin_value(&mut self) {
+        if self.attribute == Current::Name {
+            let wanted = Attribute::wanted(self.tag, &self.attribute_name);
+            let begun = wanted.is_some_and(|attribute| self.attributes.begin(attribute));
+            self.attribute = if begun { Current::Value } else { Current::None };
+        }
     }
 
     fn tag(&mut self) -> Tag {
@@ -101,9 +134,10 @@ impl Emitter for PageEmitter<'_, '_> {
     }
 
     fn init_attribute(&mut self) {
+        self.begin_value();
         self.attribute_name.clear();
-        self.attribute = None;
         self.wants_attributes = !self.is_end_tag && self.tag().wants_attributes();
+        self.attribute = if self.wants_attributes { Current::Name } else { Current::None };
     }
 
     #[inline]
@@ -114,16 +148,13 @@ impl Emitter for PageEmitter<'_, '_> {
     }
 
     fn init_attribute_value(&mut self) {
-        if self.wants_attributes {
-            let wanted = Attribute::wanted(self.tag, &self.attribute_name);
-            self.attribute = wanted.filter(|&attribute| self.attributes.begin(attribute));
-        }
+        self.begin_value();
     }
 
     #[inline]
     fn push_attribute_value(&mut self, part: &[u8]) {
-        if let Some(attribute) = self.attribute {
-            self.attributes.push(attribute, part);
+        if self.attribute == Current::Value {
+            self.attributes.push(part);
         }
     }
 
@@ -134,12 +165,14 @@ impl Emitter for PageEmitter<'_, '_> {
     fn emit_current_tag(&mut self) -> Option<State> {
         let tag = self.tag();
         if self.is_end_tag {
-            self.extraction.end_tag(tag);
+            self.extraction.end_tag(tag, &self.tag_name);
+            if tag == Tag::Fallback {
+                read_fallback(self.extraction);
+            }
             return None;
         }
-        let has_content = !(self.self_closing && self.extraction.is_in_svg());
-        self.extraction.start_tag(tag, has_content, &self.attributes);
-        let state = tag.content_state(&self.tag_name).filter(|_| has_content);
+        self.begin_value();
+        let state = self.extraction.start_tag(tag, &self.tag_name, self.self_closing, &self.attributes);
         if state.is_some() {
             self.raw_tag_name.clone_from(&self.tag_name);
         }
@@ -151,7 +184,7 @@ impl Emitter for PageEmitter<'_, '_> {
     }
 
     fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
-        self.extraction.is_in_svg()
+        self.extraction.is_foreign()
     }
 
     #[inline]

@@ -8,6 +8,10 @@ use std::ops::BitOrAssign;
 pub(crate) struct RobotsDirectives {
     pub noindex: bool,
     pub nofollow: bool,
+    /// No archived copy may be shown.
+    pub noarchive: bool,
+    /// No extract may be shown.
+    pub nosnippet: bool,
 }
 
 /// Directives that carry a value behind a colon, and so look like the name of a robot.
@@ -26,7 +30,23 @@ impl RobotsDirectives {
     fn of_word(word: &str) -> Self {
         let word = word.trim();
         let is = |name| word.eq_ignore_ascii_case(name);
-        Self { noindex: is("noindex") || is("none"), nofollow: is("nofollow") || is("none") }
+        Self {
+            noindex: is("noindex") || is("none"),
+            nofollow: is("nofollow") || is("none"),
+            noarchive: is("noarchive") || is("nocache"),
+            nosnippet: is("nosnippet"),
+        }
+    }
+
+    /// The directives that hold, by name.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (self.noindex, "noindex"),
+            (self.nofollow, "nofollow"),
+            (self.noarchive, "noarchive"),
+            (self.nosnippet, "nosnippet"),
+        ];
+        all.into_iter().filter(|(holds, _)| *holds).map(|(_, name)| name)
     }
 
     /// The value of an `X-Robots-Tag` header: a list, of which parts may be for one robot: `otherbot: noindex`.
@@ -53,6 +73,8 @@ impl BitOrAssign for RobotsDirectives {
     fn bitor_assign(&mut self, other: Self) {
         self.noindex |= other.noindex;
         self.nofollow |= other.nofollow;
+        self.noarchive |= other.noarchive;
+        self.nosnippet |= other.nosnippet;
     }
 }
 
@@ -68,8 +90,12 @@ mod tests {
     #[test]
     fn lists_are_read_whatever_their_case_and_spacing() {
         let directives = RobotsDirectives::of_list(" NoIndex ,follow,, max-snippet:-1");
-        assert_eq!(directives, RobotsDirectives { noindex: true, nofollow: false });
-        assert_eq!(RobotsDirectives::of_list("none"), RobotsDirectives { noindex: true, nofollow: true });
+        assert_eq!(directives.names().collect::<Vec<_>>(), ["noindex"]);
+        assert_eq!(RobotsDirectives::of_list("none").names().collect::<Vec<_>>(), ["noindex", "nofollow"]);
+        assert_eq!(
+            RobotsDirectives::of_list("nosnippet,noarchive").names().collect::<Vec<_>>(),
+            ["noarchive", "nosnippet"]
+        );
         assert_eq!(RobotsDirectives::of_list("all, noindexing"), RobotsDirectives::default());
     }
 

@@ -3,7 +3,7 @@
 //! Every entry speaks about one URL at one [`Version`]. Of two entries about a URL the later version counts, in whatever
 //! order they arrive; that a page is gone is a version like any other.
 
-use seine_proto::common::v1::Description;
+use seine_proto::common::v1::{BlockForm, Description, Withdrawn};
 use seine_proto::filesaver::v1::LogEntry;
 use seine_proto::filesaver::v1::log_entry::Entry as Logged;
 
@@ -56,7 +56,7 @@ impl Entry {
     pub fn from_log(logged: LogEntry) -> Option<Self> {
         match logged.entry? {
             Logged::Description(description) => Some(Self::from_description(description)),
-            Logged::Withdrawn(seine_proto::common::v1::Withdrawn { url, at_ms, token }) => {
+            Logged::Withdrawn(Withdrawn { url, at_ms, token }) => {
                 Some(Self::Gone { url, version: Version { fetched_at_ms: at_ms, token, gone: true } })
             }
         }
@@ -67,21 +67,28 @@ impl Entry {
         if !description.generate {
             return Self::Gone { url: description.url, version: Version { fetched_at_ms, token, gone: true } };
         }
-        let archive = description.archive.map(|at| format!("{} {} {}", at.file, at.offset, at.length));
+        let archive = description.archive.as_ref().map(|at| format!("{} {} {}", at.file, at.offset, at.length));
+        let headings = headings(&description);
+        let date_ms = [description.published_at_ms, description.modified_at_ms].into_iter().find(|date| *date > 0);
+        let (text, rest) = match description.main_text() {
+            // A page of nothing but menus is about them.
+            main if main.is_empty() => (description.text, String::new()),
+            main => (main, description.remainder()),
+        };
         Self::Page(Box::new(Page {
             url: description.url,
             crawl: description.crawl,
             title: description.title,
-            headings: String::new(),
+            headings,
             description: description.description,
-            text: description.text,
-            rest: String::new(),
+            text,
+            rest,
             lang: description.lang,
             content_type: description.content_type,
             fingerprint: description.fingerprint,
             bytes: description.bytes,
             archive: archive.unwrap_or_default(),
-            date_ms: 0,
+            date_ms: date_ms.unwrap_or(0),
             fetched_at_ms,
             token,
         }))
@@ -112,4 +119,14 @@ impl Entry {
             Self::Gone { version, .. } => *version,
         }
     }
+}
+
+/// Headings of the main text, one a line.
+fn headings(description: &Description) -> String {
+    let mut headings = String::new();
+    for (_, text) in description.parts().filter(|(block, _)| block.main && block.form() == BlockForm::Heading) {
+        headings.push_str(text.trim());
+        headings.push('\n');
+    }
+    headings
 }

@@ -13,6 +13,8 @@ macro_rules! area {
     };
 }
 
+mod description;
+
 area!(common);
 area!(monitor);
 area!(analyser);

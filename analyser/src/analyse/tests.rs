@@ -3,6 +3,9 @@
 use proptest::prelude::*;
 use seine_proto::common::v1::{Header, LeaseRef};
 
+use seine_common::limits::MAX_TEXT_BYTES;
+use seine_proto::common::v1::{BlockForm, TextBlock};
+
 use super::*;
 use crate::extract::links::MAX_LINKS;
 
@@ -50,8 +53,91 @@ fn a_description_carries_everything_known_about_the_page() {
         generate: true,
         bytes: body.len() as u64,
         archive: None,
+        declared_lang: "en".into(),
+        simhash: crate::simhash::simhash(&description.main_text()),
+        blocks: description.blocks.clone(),
+        ..Description::default()
     };
     assert_eq!(description, expected);
+}
+
+#[test]
+fn headers_tell_what_the_page_does_not() {
+    let page = FetchedPage {
+        ip: "192.0.2.1".into(),
+        ..page(
+            &[
+                HTML,
+                ("content-language", "de"),
+                ("last-modified", "Mon, 06 May 2024 07:08:09 GMT"),
+                ("expires", "Tue, 07 May 2024 07:08:09 GMT"),
+                ("link", "</next>; rel=next, <https://example.org/own>; rel=\"canonical\""),
+                ("x-robots-tag", "noarchive"),
+            ],
+            "<base href=http://other.test/><p>text<a href=x>X</a>",
+        )
+    };
+    let config = AnalyserConfig { keeps_ip: true, ..AnalyserConfig::default() };
+    let Analysis { description, follow } = analyse(&page, &config).unwrap();
+    assert_eq!((description.last_modified_ms, description.expires_ms), (1_714_979_289_000, 1_715_065_689_000));
+    assert_eq!((description.declared_lang.as_str(), description.ip.as_str()), ("de", "192.0.2.1"));
+    assert_eq!(
+        (description.canonical_url.as_str(), description.robots),
+        ("https://example.org/own", vec!["noarchive".to_owned()])
+    );
+    assert_eq!(follow, ["http://example.org/next", "https://example.org/own", "http://other.test/x"]);
+    assert_eq!(run(&page).description.ip, "");
+}
+
+#[test]
+fn blocks_keep_the_form_of_the_text() {
+    let html = "<title>The Title of it</title><h1>The Title of it</h1><p>Plain <b>bold</b> words.</p><h3>Part</h3>\
+        <ul><li><a href=x>linked</a></li></ul><table><tr><td>a</td><td>b</td></tr></table><pre>code</pre>\
+        <blockquote>said</blockquote><button>Press</button>";
+    let description = run(&page(&[HTML], html)).description;
+    let parts: Vec<(BlockForm, TextBlock, &str)> =
+        description.parts().map(|(block, text)| (block.form(), block, text.trim())).collect();
+    let forms: Vec<(BlockForm, &str)> = parts.iter().map(|(form, _, text)| (*form, *text)).collect();
+    let expected = [
+        (BlockForm::Title, "The Title of it"),
+        (BlockForm::Paragraph, "Plain bold words."),
+        (BlockForm::Heading, "Part"),
+        (BlockForm::ListItem, "linked"),
+        (BlockForm::TableRow, "a"),
+        (BlockForm::TableRow, "b"),
+        (BlockForm::Code, "code"),
+        (BlockForm::Quote, "said"),
+        (BlockForm::Control, "Press"),
+    ];
+    // Neighbours of one form are one block where they are main text alike.
+    let joined = forms.iter().map(|(form, text)| (*form, text.replace('\n', " ")));
+    let joined: Vec<(BlockForm, String)> = joined
+        .flat_map(|(form, text)| {
+            let one = form == BlockForm::TableRow;
+            text.split(if one { ' ' } else { '\n' }).map(move |word| (form, word.to_owned())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(joined, expected.map(|(form, text)| (form, text.to_owned())));
+    assert_eq!((parts[0].1.heading_level, parts[2].1.heading_level), (1, 3));
+    assert_eq!(parts[1].1.emphasis_percent, 20);
+    assert_eq!(parts[3].1.link_percent, 100);
+}
+
+#[test]
+fn navigation_and_footer_are_kept_apart_from_an_article() {
+    let sentence = "The river rises in the hills, flows through several old towns, and reaches the sea at last. ";
+    let paragraphs: String = (0..8).map(|n| format!("<p>{n}. {}</p>", sentence.repeat(3))).collect();
+    let html = format!(
+        "<title>River</title><nav class=menu><ul><li><a href=/>Home</a><li><a href=/a>About</a><li><a href=/c>Contact</a></ul></nav>\
+         <main><article><h1>River</h1>{paragraphs}</article></main>\
+         <footer class=site-footer><p>© 2024 Example. All rights reserved.</p><a href=/p>Privacy Policy</a></footer>"
+    );
+    let description = run(&page(&[HTML], html)).description;
+    let (main, rest) = (description.main_text(), description.remainder());
+    assert_eq!(main.matches("river rises").count(), 24, "{main}");
+    for boilerplate in ["Home", "Contact", "rights reserved", "Privacy"] {
+        assert!(!main.contains(boilerplate) && rest.contains(boilerplate), "{boilerplate}");
+    }
 }
 
 #[test]
@@ -167,6 +253,19 @@ proptest! {
             let canonical = CanonicalUrl::parse(&link.url).unwrap();
             prop_assert_eq!(canonical.as_str(), link.url.as_str());
         }
+        // Main text and remainder share the text between them, and no paragraph of either is missing in it.
+        let covered: u64 = description.blocks.iter().map(|block| u64::from(block.bytes)).sum();
+        prop_assert!(description.blocks.is_empty() || covered == description.text.len() as u64);
+        let (main, rest) = (description.main_text(), description.remainder());
+        let mut words: Vec<&str> = main.split_whitespace().chain(rest.split_whitespace()).collect();
+        let mut all: Vec<&str> = description.text.split_whitespace().collect();
+        prop_assert!(description.parts().all(|(_, part)| description.text.contains(part)));
+        if words.len() == all.len() {
+            words.sort_unstable();
+            all.sort_unstable();
+            prop_assert_eq!(words, all);
+        }
+        prop_assert!((0.0..=1.0).contains(&description.usability));
         let known: Vec<&String> = description.links.iter().map(|link| &link.url).collect();
         let mut distinct = known.clone();
         distinct.sort();

@@ -17,7 +17,7 @@ fn read(html: &str) -> Page {
     parse(html.as_bytes(), &mut extraction);
     let page = CanonicalUrl::parse("http://example.org/dir/page.html").unwrap();
     Page {
-        title: extraction.metadata.title.finish(),
+        title: extraction.metadata.title(),
         text: extraction.text.finish(),
         links: extraction.links.resolve(&page, extraction.metadata.base.as_deref()),
     }
@@ -116,7 +116,7 @@ fn what_is_not_http_or_not_a_url_is_dropped() {
 
 #[test]
 fn a_link_counts_once_with_its_first_text() {
-    let html = "<a href=a#1><img src=x></a><a href=./a>Text</a><a href=a>Other</a>";
+    let html = "<a href=a#1><img></a><a href=./a>Text</a><a href=a>Other</a>";
     assert_eq!(links(html), [link("http://example.org/dir/a", "Text")]);
 }
 
@@ -170,8 +170,8 @@ fn meta_tags_describe_the_page() {
         <meta name=robots content=nofollow><meta name=SEINE content=noindex><meta name=otherbot content=none>\
         <meta http-equiv=Content-Type content='text/html; charset=windows-1250'><meta charset=utf-8>";
     parse(html.as_bytes(), &mut extraction);
-    let metadata = extraction.metadata;
-    assert_eq!(metadata.description, "Short one");
+    let mut metadata = extraction.metadata;
+    assert_eq!(metadata.facts().description, "Short one");
     assert_eq!(metadata.lang.as_deref(), Some("cs-CZ"));
     assert_eq!(metadata.charset.as_deref(), Some("windows-1250"));
     assert!(metadata.robots.noindex && metadata.robots.nofollow);
@@ -196,4 +196,90 @@ fn endless_pages_give_a_bounded_description() {
     let long: String = (0..3000).map(|i| format!("<a href={i}{}>x</a>", "y".repeat(4000))).collect();
     let total: usize = links(&long).iter().map(|(url, text)| url.len() + text.len()).sum();
     assert!(total <= MAX_LINK_BYTES && total > MAX_LINK_BYTES / 2, "{total}");
+}
+
+/// URL and kind.
+fn kinds(html: &str) -> Vec<(String, LinkKind)> {
+    let name = |url: &str| url.trim_start_matches("http://example.org/dir/").to_owned();
+    read(html).links.into_iter().map(|link| (name(&link.url), link.kind)).collect()
+}
+
+#[test]
+fn every_element_that_carries_a_url_is_a_link_of_its_kind() {
+    use LinkKind::{Alternate, Canonical, Feed, Form, Image, Media, Other, Script, Sequence, Style};
+    for (html, expected) in [
+        ("<link rel=canonical href=u>", Canonical),
+        ("<link rel='alternate' hreflang=de href=u>", Alternate),
+        ("<link rel=alternate type='application/rss+xml' href=u>", Feed),
+        ("<link rel=next href=u>", Sequence),
+        ("<link rel='preload stylesheet' href=u>", Style),
+        ("<link rel='shortcut icon' href=u>", Image),
+        ("<link rel=manifest href=u>", Other),
+        ("<script src=u></script>", Script),
+        ("<img src=u>", Image),
+        ("<body background=u>", Image),
+        ("<table background=u>", Image),
+        ("<video poster=u>", Image),
+        ("<video src=u>", Media),
+        ("<video><source src=u>", Media),
+        ("<embed src=u>", Media),
+        ("<object data=u>", Media),
+        ("<form action=u>", Form),
+        ("<button formaction=u>", Form),
+        ("<blockquote cite=u>", Other),
+        ("<svg><image xlink:href=u /></svg>", Image),
+        ("<svg><a xlink:href=u></a></svg>", LinkKind::Anchor),
+    ] {
+        assert_eq!(kinds(html), [("u".to_owned(), expected)], "{html}");
+    }
+    assert_eq!(kinds("<a xlink:href=u>"), []);
+}
+
+#[test]
+fn pictures_in_several_sizes_are_several_links() {
+    let html = "<img src=a srcset='b 1x, c,d 2x,  e(1,2) 3x ,data:x 4x'><source srcset='f, g'>";
+    let found: Vec<String> = kinds(html).into_iter().map(|(url, _)| url).collect();
+    assert_eq!(found, ["a", "b", "c,d", "e(1,2)", "f", "g"]);
+}
+
+#[test]
+fn only_pages_are_followed_and_an_anchor_keeps_its_text_around_a_picture() {
+    let html = "<a href=page><img src=picture.png> Text</a><script src=code.js></script><link rel=next href=more>";
+    let found = read(html).links;
+    let followed: Vec<&str> = found.iter().filter(|link| link.follow).map(|link| link.url.as_str()).collect();
+    assert_eq!(followed, ["http://example.org/dir/page", "http://example.org/dir/more"]);
+    assert_eq!(found[0].text, "Text");
+}
+
+#[test]
+fn long_text_for_clients_without_scripts_is_text() {
+    let long = "A sentence that is part of the page. ".repeat(20);
+    let html = format!(
+        "<p>a<noscript><div><iframe src=x /><p>no</noscript>b<p>c<noscript><p>{long}<iframe src=y></noscript><p>d"
+    );
+    assert_eq!(text(&html), format!("ab\nc\n{}\nd", long.trim()));
+    assert_eq!(urls(&html), ["http://example.org/dir/x", "http://example.org/dir/y"]);
+    assert_eq!(urls("<noscript><noscript><iframe src=z></iframe></noscript>"), ["http://example.org/dir/z"]);
+}
+
+#[test]
+fn a_page_states_facts_about_itself_in_many_ways() {
+    let facts = |html: &str| {
+        let mut extraction = Extraction::new("seine");
+        parse(html.as_bytes(), &mut extraction);
+        extraction.metadata.facts()
+    };
+    let html = r#"<meta property="og:title" content="Shared"><meta name=keywords content="a, b"><meta name=author content="Ann">
+        <meta property="article:published_time" content="2024-05-06T07:08:09Z"><meta property=og:description content=D>"#;
+    let found = facts(html);
+    assert_eq!((found.title.as_str(), found.keywords.as_str(), found.author.as_str()), ("Shared", "a, b", "Ann"));
+    assert_eq!((found.description.as_str(), found.published_at_ms), ("D", 1_714_979_289_000));
+    let html = r#"<script type="application/ld+json">{"@context": "https://schema.org", "@graph": [
+        {"@type": "WebSite", "name": "Site"},
+        {"@type": ["NewsArticle"], "headline": "News", "author": [{"name": "Bob"}, {"name": "Cy"}], "keywords": ["x", "y"],
+         "datePublished": "2024-05-06", "dateModified": "2024-05-07", "description": "About"}]}</script>"#;
+    let found = facts(html);
+    assert_eq!((found.title.as_str(), found.author.as_str(), found.keywords.as_str()), ("News", "Bob, Cy", "x, y"));
+    assert_eq!((found.published_at_ms, found.modified_at_ms), (1_714_953_600_000, 1_715_040_000_000));
+    assert_eq!(facts("<script type='application/ld+json'>{broken").title, "");
 }

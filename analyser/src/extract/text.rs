@@ -18,6 +18,12 @@ pub(crate) struct TextBuffer {
     limit: usize,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    length: usize,
+    gap: Gap,
+}
+
 /// Bytes at which [`separator`] must be asked: ASCII white space and controls, and what begins other white space.
 const MAY_SEPARATE: [bool; 256] = {
     let mut table = [false; 256];
@@ -55,6 +61,31 @@ impl TextBuffer {
     /// Ends of lines become ends of words.
     pub fn of_one_line(limit: usize) -> Self {
         Self { keeps_lines: false, ..Self::of_lines(limit) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.bytes.len().min(self.limit)
+    }
+
+    /// The state now, to come back to with [`TextBuffer::rewind`].
+    pub fn mark(&self) -> Mark {
+        Mark { length: self.bytes.len(), gap: self.gap }
+    }
+
+    /// Bytes added since the mark.
+    pub fn since(&self, mark: Mark) -> usize {
+        self.bytes.len() - mark.length
+    }
+
+    /// Forgets what was added since the mark.
+    pub fn rewind(&mut self, mark: Mark) {
+        self.bytes.truncate(mark.length);
+        self.gap = mark.gap;
+    }
+
+    /// Whether a word or a line ends at this byte.
+    pub fn is_space_at(&self, at: usize) -> bool {
+        matches!(self.bytes.get(at), Some(b' ' | b'\n'))
     }
 
     pub fn push(&mut self, mut piece: &[u8]) {
