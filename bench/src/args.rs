@@ -40,6 +40,7 @@ pub enum Part {
     Stages,
     Frontier,
     Refresh,
+    SlowHosts,
 }
 
 impl Args {

@@ -3,7 +3,8 @@
 //! The test web runs in this process ([`web`]) and records every request. Everything that is measured is a child process
 //! of its own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for
 //! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
-//! [`refresh_simulation`] compares refresh policies on a simulated clock. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
+//! many hosts of which some are slow. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
@@ -15,6 +16,7 @@ mod peers;
 mod stages;
 mod frontier;
 mod refresh_simulation;
+mod slow_hosts;
 mod report;
 mod table;
 
@@ -79,6 +81,9 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     }
     if args.wants(Part::Frontier) {
         report.frontier = Some(frontier::run_in_child(args.frontier_urls, work.path()).await?);
+    }
+    if args.wants(Part::SlowHosts) {
+        report.slow_hosts = Some(slow_hosts::run(&args.seine_program()?, work.path()).await?);
     }
     if args.wants(Part::Refresh) {
         eprintln!("refresh policies on a simulated clock");

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::frontier::FrontierReport;
 use crate::measure::Cost;
 use crate::refresh_simulation::PolicyResult;
+use crate::slow_hosts::SlowHosts;
 use crate::web::Sighting;
 
 #[derive(Debug, Serialize)]
@@ -17,6 +18,7 @@ pub struct Report {
     pub stages: Vec<Stage>,
     pub frontier: Option<FrontierReport>,
     pub refresh: Vec<PolicyResult>,
+    pub slow_hosts: Option<SlowHosts>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -55,6 +57,7 @@ impl Report {
             stages: Vec::new(),
             frontier: None,
             refresh: Vec::new(),
+            slow_hosts: None,
             remarks: Vec::new(),
         }
     }

@@ -38,6 +38,17 @@ pub fn render(report: &Report) -> String {
         text.push('\n');
         text.push_str(&aligned(&refresh(&report.refresh)));
     }
+    if let Some(slow) = &report.slow_hosts {
+        let _ = writeln!(
+            text,
+            "\n{} hosts at a delay, {} of them slow: the others are asked {:.0} times a second instead of {:.0}, ratio {:.2}",
+            slow.hosts,
+            slow.slow,
+            slow.with_slow,
+            slow.without_slow,
+            slow.ratio()
+        );
+    }
     for remark in &report.remarks {
         let _ = writeln!(text, "\n{remark}");
     }

@@ -119,12 +119,12 @@ impl HostWorker {
         if self.draining.is_none() {
             self.look_at_the_first(now, actions);
         }
-        if self.draining.is_none() && !self.terms.prepare {
-            if let Some(place) = self.window.question() {
-                let question =
-                    WantUrls { token: self.terms.token, after_place: place.to_bytes(), limit: URLS_PER_ANSWER };
-                actions.push(Action::Send(Message::WantUrls(question)));
-            }
+        if self.draining.is_none()
+            && !self.terms.prepare
+            && let Some(place) = self.window.question()
+        {
+            let question = WantUrls { token: self.terms.token, after_place: place.to_bytes(), limit: URLS_PER_ANSWER };
+            actions.push(Action::Send(Message::WantUrls(question)));
         }
         let due = self.draining.map_or(self.window.is_exhausted(), |until| until <= now);
         if due && self.pages.is_empty() && !self.origins.has_request_under_way() {

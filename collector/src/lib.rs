@@ -55,7 +55,7 @@ impl Default for CollectorConfig {
         Self {
             id: "collector".to_owned(),
             embedded: false,
-            max_leases: 512,
+            max_leases: 1_024,
             max_preparations: 64,
             max_in_flight: 128,
             connect_timeout: Duration::from_secs(10),

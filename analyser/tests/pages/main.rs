@@ -2,5 +2,4 @@
 
 mod cases;
 mod main_text;
-mod links;
 mod mutated;

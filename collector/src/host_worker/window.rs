@@ -14,7 +14,7 @@ use seine_proto::monitor::v1 as contract;
 use crate::strategy::Place;
 
 /// URLs held per lease; more than that stay with the Monitor.
-pub const MAX_WINDOW: usize = 1_024;
+pub const MAX_WINDOW: usize = 512;
 /// With fewer than this, more are asked for.
 pub const LOW_WATER: usize = 64;
 /// How many are asked for at once.
