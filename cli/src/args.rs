@@ -22,7 +22,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Fetch web sites and index them; goes on where it was interrupted
-    Crawl(CrawlArguments),
+    Crawl(Box<CrawlArguments>),
     /// Search what was fetched
     Search(SearchArguments),
     /// Run a server: search page, HTTP and gRPC

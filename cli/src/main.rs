@@ -66,7 +66,7 @@ async fn run(command: Command) -> Result<End> {
     let config = config::load(&command)?;
     telemetry::start_logs(&config.log_level);
     match command {
-        Command::Crawl(arguments) => crawl::run(arguments, config).await,
+        Command::Crawl(arguments) => crawl::run(*arguments, config).await,
         Command::Search(arguments) => search::run(arguments).await,
         Command::Serve(arguments) => serve::run(arguments, config).await,
         Command::Node(arguments) => node::run(arguments, config).await,

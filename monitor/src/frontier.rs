@@ -94,7 +94,7 @@ pub struct Forgotten {
 pub enum Known {
     Queued(Queued),
     Retrying(QueueEntry),
-    Settled(UrlRecord),
+    Settled(Box<UrlRecord>),
 }
 
 pub trait Frontier: Send {

@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Attach { session: SessionId, hello: Hello, messages: mpsc::Sender<MonitorMessage> },
     Message { session: SessionId, message: collector_message::Message },
     Detach { session: SessionId },
-    AddCrawl { request: AddCrawlRequest, answer: Answer<AddCrawlResponse> },
+    AddCrawl { request: Box<AddCrawlRequest>, answer: Answer<AddCrawlResponse> },
     Crawls { answer: Answer<Vec<CrawlStatus>> },
     Crawl { name: String, answer: Answer<CrawlStatus> },
     SetState { request: SetCrawlStateRequest, answer: Answer<CrawlStatus> },
@@ -303,7 +303,7 @@ impl Keeper {
             Command::Message { session, message } => self.receive(session, message),
             Command::Detach { session } => self.lose_collector(session),
             Command::AddCrawl { request, answer } => {
-                let result = self.add_crawl(request);
+                let result = self.add_crawl(*request);
                 self.answers.after_sync(move || drop(answer.send(result)));
                 Ok(())
             }

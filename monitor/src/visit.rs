@@ -227,8 +227,7 @@ mod tests {
 
     #[test]
     fn an_unchanged_page_keeps_where_it_is_archived_and_takes_a_new_tag() {
-        let before = saved(7, 10);
-        let record = visit(before.clone(), OutcomeKind::NotModified, 20);
+        let record = visit(saved(7, 10), OutcomeKind::NotModified, 20);
         assert_eq!((record.outcome.kind(), record.outcome.fingerprint), (OutcomeKind::Saved, 7));
         assert_eq!(record.outcome.etag, "\"1\"");
         assert_eq!(record.history.unwrap().visits, 2);

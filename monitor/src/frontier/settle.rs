@@ -37,7 +37,7 @@ impl RocksFrontier {
                 batch.put_cf(self.table(RETRIES), key::retry(&host_key, due_ms, place), entry.encode_to_vec());
             }
             Settlement::Done(record) => {
-                self.finish(&mut batch, crawl, place, &url_key, entry.revisit.is_some(), *record)?;
+                self.finish(&mut batch, crawl, place, &url_key, entry.revisit.is_some(), &record)?;
                 self.put_progress(&mut batch, crawl);
             }
         }
@@ -53,12 +53,12 @@ impl RocksFrontier {
         place: Place,
         url_key: &[u8; key::URL_BYTES],
         known: bool,
-        record: UrlRecord,
+        record: &UrlRecord,
     ) -> Result<()> {
         let before = if known { self.record_at(url_key)? } else { None };
         let saved_before = before.as_ref().is_some_and(|before| before.outcome.kind() == OutcomeKind::Saved);
         let first_saved = record.outcome.kind() == OutcomeKind::Saved && !saved_before;
-        let duplicate = first_saved && self.repeats_content(batch, crawl, &record)?;
+        let duplicate = first_saved && self.repeats_content(batch, crawl, record)?;
         let progress = self.progress.entry(crawl).or_default();
         progress.queued = progress.queued.saturating_sub(1);
         progress.count_class(place.class(), -1);
@@ -66,7 +66,7 @@ impl RocksFrontier {
             count(progress, &before.outcome, -1);
             let visited = record.visits != before.visits;
             progress.revisits += u64::from(visited);
-            progress.unchanged += u64::from(visited && is_unchanged(before, &record));
+            progress.unchanged += u64::from(visited && is_unchanged(before, record));
         }
         count(progress, &record.outcome, 1);
         progress.duplicates += u64::from(duplicate);
@@ -81,7 +81,7 @@ impl RocksFrontier {
         }
         let seen = Seen::Settled { depth: record.entry.depth };
         batch.put_cf(self.table(SEEN), url_key, seen.encode());
-        self.write_record(batch, url_key, before.as_ref(), &record);
+        self.write_record(batch, url_key, before.as_ref(), record);
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl RocksFrontier {
                     UrlRecord { entry, outcome: outcome.clone(), next_visit_ms, ..UrlRecord::default() }
                 }
             };
-            self.finish(&mut batch, crawl, queued.place, &url_key, known, record)?;
+            self.finish(&mut batch, crawl, queued.place, &url_key, known, &record)?;
         }
         self.put_progress(&mut batch, crawl);
         self.db.write(batch)?;

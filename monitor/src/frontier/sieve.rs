@@ -151,7 +151,7 @@ impl RocksFrontier {
             Seen::Retrying { due_ms, place, .. } => {
                 Known::Retrying(decode(&stored(RETRIES, &key::retry(&host, due_ms, place))?, "retry")?)
             }
-            Seen::Settled { .. } => Known::Settled(decode(&stored(RECORDS, &key)?, "URL record")?),
+            Seen::Settled { .. } => Known::Settled(Box::new(decode(&stored(RECORDS, &key)?, "URL record")?)),
         }))
     }
 }

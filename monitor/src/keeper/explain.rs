@@ -93,7 +93,8 @@ impl Keeper {
             Some(Known::Retrying(entry)) => {
                 waits(&mut verdict, "to retry", "it failed and will be tried again", entry);
             }
-            Some(Known::Settled(UrlRecord { entry, outcome, .. })) => {
+            Some(Known::Settled(record)) => {
+                let UrlRecord { entry, outcome, .. } = *record;
                 verdict.state = state_name(outcome.kind());
                 verdict.reason = outcome.detail.clone();
                 verdict.discovered_from = entry.discovered_from;

@@ -45,7 +45,7 @@ fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
 #[tonic::async_trait]
 impl Admin for AdminService {
     async fn add_crawl(&self, request: Request<AddCrawlRequest>) -> Result<Response<AddCrawlResponse>, Status> {
-        let request = request.into_inner();
+        let request = Box::new(request.into_inner());
         let added = self.monitor.ask(|answer| Command::AddCrawl { request, answer }).await?;
         Ok(Response::new(added))
     }

@@ -120,7 +120,8 @@ fn bounded_breadth_puts_off_what_exceeds_its_budget_and_loses_nothing() {
     let order = asked_of(&web_with_a_valuable_page(), &["--breadth-budget", "1"]);
     assert_eq!(order[..7], ["/", "/a", "/a1", "/a1x", "/fleet", "/v1", "/v1x"]);
     let (mut asked, mut expected) = (order.clone(), asked_of(&web_with_a_valuable_page(), &[]));
-    (asked.sort(), expected.sort());
+    asked.sort();
+    expected.sort();
     assert_eq!(asked, expected, "{order:?}");
     let put_off = order.iter().position(|path| path == "/v2").unwrap();
     assert!(put_off > order.iter().position(|path| path == "/b").unwrap(), "{order:?}");
