@@ -24,6 +24,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(1_800);
 /// Links that come together, as those of a page do.
 pub const BATCH: u64 = 100;
 const MILLION: u64 = 1_000_000;
+/// Memory is looked at this often.
+const SAMPLE_EVERY: u64 = 10_000;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FrontierReport {
@@ -80,12 +82,18 @@ fn take_in(report: &mut FrontierReport, directory: &Path) -> anyhow::Result<()> 
         if taken % MILLION < BATCH {
             eprintln!("{taken} URLs, {:.0}/s, {:.0} MB", taken as f64 / busy.as_secs_f64(), measure::own_rss_mb()?);
         }
-        if report.rss_mb_at_3_of_10 == 0.0 && taken * 10 >= report.new_urls * 3 {
-            report.rss_mb_at_3_of_10 = measure::own_rss_mb()?;
+        // Memory goes up and down with what is not written yet, so the most of a stretch is taken.
+        if taken % SAMPLE_EVERY < BATCH {
+            let reached = taken as f64 / report.new_urls as f64;
+            let rss_mb = measure::own_rss_mb()?;
+            if (0.25..=0.3).contains(&reached) {
+                report.rss_mb_at_3_of_10 = report.rss_mb_at_3_of_10.max(rss_mb);
+            } else if reached >= 0.95 {
+                report.rss_mb_at_end = report.rss_mb_at_end.max(rss_mb);
+            }
         }
     }
     report.urls_per_second = taken as f64 / busy.as_secs_f64();
-    report.rss_mb_at_end = measure::own_rss_mb()?;
     drop(frontier);
     report.bytes_per_url_on_disk = measure::bytes_below(directory)? as f64 / taken as f64;
     std::fs::remove_dir_all(directory)?;

@@ -35,6 +35,8 @@ const BLOCK_CACHE_BYTES: usize = 32 << 20;
 /// Unwritten changes kept in memory, all tables together.
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
 const TABLE_BUFFER_BYTES: usize = 16 << 20;
+/// Block size of tables that are read in stretches.
+const STRETCH_BLOCK_BYTES: usize = 16 << 10;
 /// Bits per key of the bloom filters.
 const BLOOM_BITS: f64 = 10.0;
 
@@ -153,6 +155,10 @@ fn table_options(name: &str, cache: &Cache) -> Options {
     if [SEEN, CONTENTS, HEADS].contains(&name) {
         blocks.set_bloom_filter(BLOOM_BITS, false);
         blocks.set_whole_key_filtering(true);
+    }
+    // Read in stretches: larger blocks have a smaller index, which is kept in memory too.
+    if [QUEUE, RECORDS, VISITS].contains(&name) {
+        blocks.set_block_size(STRETCH_BLOCK_BYTES);
     }
     blocks.set_format_version(5);
     let mut options = Options::default();
