@@ -21,6 +21,7 @@ use crate::analyse::{AnalyserConfig, Analysis, analyse};
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
 use crate::metrics;
+use crate::sitemap;
 use crate::value::value;
 use filesaver_link::FilesaverLink;
 
@@ -56,7 +57,12 @@ struct UnderWay {
 
 struct Analysed {
     under_way: UnderWay,
-    result: Result<(FetchedPage, Analysis), Error>,
+    result: Result<Done, Error>,
+}
+
+enum Done {
+    Page(Box<(FetchedPage, Analysis)>),
+    Sitemap(sitemap::Sitemap),
 }
 
 impl Intake {
@@ -119,7 +125,10 @@ impl Intake {
         self.bytes_under_way += under_way.bytes;
         let (cpu, config) = (self.cpu.clone(), Arc::clone(&self.config));
         self.analysing.spawn(async move {
-            let work = move || analyse(&page, &config).map(|analysis| (page, analysis));
+            let work = move || match page.sitemap {
+                true => sitemap::read(&page).map(Done::Sitemap),
+                false => analyse(&page, &config).map(|analysis| Done::Page(Box::new((page, analysis)))),
+            };
             Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
         });
         Ok(())
@@ -129,7 +138,11 @@ impl Intake {
     async fn analysed(&mut self, Analysed { under_way, result }: Analysed) -> Result<(), Gone> {
         let page_id = under_way.page_id;
         let (page, analysis) = match result {
-            Ok(done) => done,
+            Ok(Done::Page(done)) => *done,
+            Ok(Done::Sitemap(sitemap)) => {
+                self.bytes_under_way -= under_way.bytes;
+                return self.sitemap_read(page_id, sitemap).await;
+            }
             Err(error) => {
                 self.bytes_under_way -= under_way.bytes;
                 return self.failed(page_id, error.to_string()).await;
@@ -143,10 +156,19 @@ impl Intake {
             title: analysis.description.title.clone(),
             value: value(&page.keywords, &analysis.description),
             usability: analysis.description.usability,
+            ..ParsedPage::default()
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;
         let (page, description) = (Some(page), Some(analysis.description));
         self.save(under_way, SaveRequest { page, description, ..SaveRequest::default() }).await
+    }
+
+    /// There is nothing to save in a sitemap.
+    async fn sitemap_read(&mut self, page_id: u64, sitemap: sitemap::Sitemap) -> Result<(), Gone> {
+        let sitemap::Sitemap { pages, lastmod_ms, sitemaps } = sitemap;
+        let parsed = ParsedPage { links: pages, lastmod_ms, sitemaps, ..ParsedPage::default() };
+        self.answer(page_id, Event::Parsed(parsed)).await?;
+        self.answer(page_id, Event::Saved(SavedPage::default())).await
     }
 
     async fn save(&mut self, under_way: UnderWay, request: SaveRequest) -> Result<(), Gone> {

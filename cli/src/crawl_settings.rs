@@ -96,6 +96,7 @@ pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
         value_threshold: flags.limits.value_threshold.unwrap_or(defaults.value_threshold),
         breadth_budget: flags.limits.breadth_budget.unwrap_or(defaults.breadth_budget),
         refresh: Some(refresh(flags, &defaults.refresh)?),
+        ignore_sitemaps: flags.no_sitemaps || !defaults.sitemaps,
     })
 }
 

@@ -23,7 +23,7 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::collector_message::Message;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Pin, ReturnLease, Robots, Settle, WantUrls};
 
-use self::events::{Action, Origin, Start};
+use self::events::{Action, Origin, Start, StartPage};
 use self::origins::{Origins, State};
 use self::pacing::{Marks, Pacing};
 use self::pages::Pages;
@@ -102,6 +102,10 @@ impl HostWorker {
 
     pub fn depth_of(&self, page: events::PageId) -> Option<u32> {
         self.pages.get(page).map(|page| page.queued.depth)
+    }
+
+    pub fn is_sitemap(&self, page: events::PageId) -> bool {
+        self.pages.get(page).is_some_and(|page| page.queued.is_sitemap)
     }
 
     pub fn observe(&mut self, marks: Marks) {
@@ -271,14 +275,15 @@ impl HostWorker {
         let Cleared { origin, url, .. } = self.cleared.take()?;
         let queued = self.window.take_first()?;
         debug_assert_eq!(&*queued.url, url.as_str());
-        let depth = queued.depth;
+        let (depth, is_sitemap) = (queued.depth, queued.is_sitemap);
         let known = queued
             .revisit
             .as_ref()
             .map(|revisit| Known { etag: revisit.etag.clone(), last_modified: revisit.last_modified.clone() });
         let page = self.pages.take(queued, true);
         let request = self.pacing.start(now);
-        Some(Start::Page { page, origin, url, depth, known: known.unwrap_or_default(), request })
+        let known = known.unwrap_or_default();
+        Some(Start::Page(StartPage { page, origin, url, depth, is_sitemap, known, request }))
     }
 
     /// Settles a page that is not there, or withdraws it first when that makes it gone for good.

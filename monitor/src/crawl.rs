@@ -130,10 +130,14 @@ impl CheckedCrawl {
         if !self.scope.admits(url) {
             return Some("scope".to_owned());
         }
-        if !self.forgotten_hosts.is_empty() && self.forgotten_hosts.contains(url.host().as_str()) {
+        if self.is_forgotten(url) {
             return Some(FORGOTTEN.to_owned());
         }
         self.admission.check(url, depth).err().map(|exclusion| exclusion.to_string())
+    }
+
+    pub fn is_forgotten(&self, url: &CanonicalUrl) -> bool {
+        !self.forgotten_hosts.is_empty() && self.forgotten_hosts.contains(url.host().as_str())
     }
 
     /// The rule that lets a URL in, in words.

@@ -116,7 +116,10 @@ impl Keeper {
             let Ok(url) = CanonicalUrl::parse(&record.entry.url) else {
                 return Err(MonitorError::Corrupt("URL record"));
             };
-            let excluded_by = self.crawls[&id].checked.excludes(&url, record.entry.depth);
+            // The rules are for pages.
+            let is_page = record.entry.sitemap_level == 0;
+            let excluded_by =
+                self.crawls[&id].checked.excludes(&url, record.entry.depth).filter(|rule| is_page || rule == FORGOTTEN);
             let revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
             if excluded_by.is_some() && !revisit.saved {
                 // Nothing to withdraw and nothing to fetch; a later round may find the rule changed.

@@ -1,5 +1,8 @@
 //! What the keeper promises, with a clock that the test moves and a collector that the test plays over its channels.
 
+mod addresses;
+mod sitemaps;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
