@@ -1,7 +1,7 @@
 //! What at least two tiers need today.
 //!
 //! A URL arrives as text and becomes a [`url::CanonicalUrl`] with its [`host::HostKey`]; [`scope::ScopeRules`] and
-//! [`admission::Admission`] take it in; its [`fingerprint`] says whether it was seen; [`address`] says which machines may
+//! [`admission::Admission`] take it in; its [`fingerprint`] says whether it was seen, its [`document_id`] names its document; [`address`] says which machines may
 //! be contacted for it, and [`robots`] what it asks of robots.
 //! [`clock`], [`telemetry`], [`transport`], [`shutdown`] and [`data_dir`] carry the services themselves.
 
@@ -12,6 +12,7 @@ pub mod admission;
 pub mod robots;
 pub mod http_date;
 pub mod fingerprint;
+pub mod document_id;
 pub mod address;
 pub mod limits;
 pub mod config;

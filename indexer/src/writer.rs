@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use seine_common::document_id::DocumentId;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
 
@@ -52,7 +53,7 @@ pub struct DocumentWriter {
     reader: IndexReader,
     committed: CommittedVersions,
     /// Versions written since the last commit.
-    uncommitted: HashMap<Box<str>, Version>,
+    uncommitted: HashMap<DocumentId, Version>,
     checkpoint: Checkpoint,
     /// Whether the checkpoint has moved since the last commit.
     moved: bool,
@@ -104,25 +105,25 @@ impl DocumentWriter {
     }
 
     pub fn apply(&mut self, entry: Entry) -> Result<(), IndexerError> {
-        let url = entry.url();
+        let id = DocumentId::of(entry.url());
         let version = entry.version();
-        let known = match self.uncommitted.get(url) {
+        let known = match self.uncommitted.get(&id) {
             Some(known) => Some(*known),
-            None => self.committed.get(url, &self.fields).map_err(IndexerError::index(&self.path))?,
+            None => self.committed.get(&id, &self.fields).map_err(IndexerError::index(&self.path))?,
         };
         if known.is_some_and(|known| known >= version) {
             return Ok(());
         }
         if known.is_some() {
-            self.writer().delete_term(Term::from_field_text(self.fields.url, url));
+            self.writer().delete_term(Term::from_field_bytes(self.fields.id, id.as_bytes()));
         }
-        self.uncommitted.insert(url.into(), version);
+        self.uncommitted.insert(id, version);
         let bytes = entry.text_bytes();
         let permit = self
             .waiting
             .take(bytes, STALLED_AFTER)
             .ok_or_else(|| IndexerError::Stalled { path: self.path.clone(), seconds: STALLED_AFTER.as_secs() })?;
-        let document = PageDocument::new(self.fields, entry, permit);
+        let document = PageDocument::new(self.fields, id, entry, permit);
         self.writer().add_document(document).map_err(IndexerError::index(&self.path))?;
         Ok(())
     }
