@@ -4,6 +4,7 @@
 
 mod completeness;
 mod politeness;
+mod https;
 mod killing;
 mod two_ways;
 mod order;
