@@ -179,10 +179,13 @@ impl HostWorker {
                     actions.push(Action::FindAddress { origin, url });
                     return;
                 }
-                Judgement::Withdraw(rule) => {
+                Judgement::Withdraw { rule, keep_document } => {
                     let ending = Ending::new(OutcomeKind::Excluded, rule);
                     let page = self.take_without_request();
-                    self.withdraw(page, &ending, 0, actions);
+                    match keep_document {
+                        true => self.settle(page, Outcome { withdrawn: true, ..ending.to_outcome(0) }, actions),
+                        false => self.withdraw(page, &ending, 0, actions),
+                    }
                 }
                 // The lease that fetches will settle it, as all others that robots.txt refuses.
                 Judgement::Refused(ending) if self.terms.prepare && ending.kind == OutcomeKind::RefusedByRobots => {
@@ -210,8 +213,8 @@ impl HostWorker {
     }
 
     fn judge(&self, queued: &QueuedUrl) -> Judgement {
-        if let Some(rule) = queued.revisit.as_ref().map(|revisit| &revisit.withdraw).filter(|rule| !rule.is_empty()) {
-            return Judgement::Withdraw(rule.clone());
+        if let Some(revisit) = queued.revisit.as_ref().filter(|revisit| !revisit.withdraw.is_empty()) {
+            return Judgement::Withdraw { rule: revisit.withdraw.clone(), keep_document: revisit.keep_document };
         }
         let url = match CanonicalUrl::parse(&queued.url) {
             Ok(url) if url.host().as_str() == &*self.terms.host => url,
@@ -357,8 +360,11 @@ enum Judgement {
     Waits(Origin),
     New(Origin, CanonicalUrl),
     Refused(Ending),
-    /// It is in the index and excluded now, by this rule.
-    Withdraw(String),
+    /// It is saved and excluded now, by this rule; its document goes too, unless another crawl has it.
+    Withdraw {
+        rule: String,
+        keep_document: bool,
+    },
 }
 
 #[cfg(test)]

@@ -172,6 +172,7 @@ pub fn revisit(record: &UrlRecord, now_ms: i64, gone_after_ms: u64, excluded_by:
         gone_if_missing: saved && history.gone_if_missing(now_ms, gone_after_ms),
         withdraw: excluded_by.filter(|_| saved).unwrap_or_default(),
         saved,
+        keep_document: false,
     }
 }
 

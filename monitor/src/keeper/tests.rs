@@ -2,6 +2,7 @@
 
 mod addresses;
 mod sitemaps;
+mod withdrawing;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
