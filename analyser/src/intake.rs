@@ -20,8 +20,8 @@ use tonic::{Status, Streaming};
 use crate::analyse::{AnalyserConfig, Analysis, analyse};
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
+use crate::filtering::{self, CompiledFilters};
 use crate::metrics;
-use crate::value::value;
 use filesaver_link::FilesaverLink;
 
 /// Pages of one stream that are under way at once.
@@ -38,6 +38,7 @@ struct Gone;
 
 pub(crate) struct Intake {
     config: Arc<AnalyserConfig>,
+    filters: Arc<CompiledFilters>,
     cpu: CpuPool,
     answers: Answers,
     link: FilesaverLink,
@@ -60,9 +61,16 @@ struct Analysed {
 }
 
 impl Intake {
-    pub fn new(filesaver: Channel, config: Arc<AnalyserConfig>, cpu: CpuPool, answers: Answers) -> Self {
+    pub fn new(
+        filesaver: Channel,
+        config: Arc<AnalyserConfig>,
+        filters: Arc<CompiledFilters>,
+        cpu: CpuPool,
+        answers: Answers,
+    ) -> Self {
         Self {
             config,
+            filters,
             cpu,
             answers,
             link: FilesaverLink::new(filesaver),
@@ -112,14 +120,20 @@ impl Intake {
             let request = SaveRequest { withdrawn: request.withdrawn, ..SaveRequest::default() };
             return self.save(UnderWay { page_id, bytes: 0 }, request).await;
         }
-        let Some(page) = request.page else {
+        let Some(mut page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
         let under_way = UnderWay { page_id, bytes: page.body.len() };
         self.bytes_under_way += under_way.bytes;
-        let (cpu, config) = (self.cpu.clone(), Arc::clone(&self.config));
+        let (cpu, config, filters) = (self.cpu.clone(), Arc::clone(&self.config), Arc::clone(&self.filters));
         self.analysing.spawn(async move {
-            let work = move || analyse(&page, &config).map(|analysis| (page, analysis));
+            let work = move || {
+                let mut analysis = analyse(&page, &config)?;
+                filtering::apply(&page, &mut analysis, &filters);
+                // They have done their work and need not travel on.
+                (page.enumeration, page.generation) = (None, None);
+                Ok((page, analysis))
+            };
             Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
         });
         Ok(())
@@ -141,8 +155,10 @@ impl Intake {
             generate: analysis.description.generate,
             fingerprint: analysis.description.fingerprint,
             title: analysis.description.title.clone(),
-            value: value(&page.keywords, &analysis.description),
+            value: analysis.value,
             usability: analysis.description.usability,
+            generation_rule: analysis.description.generation_rule.clone(),
+            enumeration_rule: analysis.description.enumeration_rule.clone(),
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;
         let (page, description) = (Some(page), Some(analysis.description));

@@ -25,6 +25,8 @@ pub struct LiveRequest {
 struct Pages {
     /// A status other than 200 has no body.
     by_path: BTreeMap<String, (u16, String)>,
+    /// Those that are not HTML.
+    content_types: BTreeMap<String, String>,
     requests: Vec<LiveRequest>,
 }
 
@@ -82,6 +84,13 @@ impl LiveWeb {
         self.lock().by_path.insert(path.to_owned(), (200, body));
     }
 
+    /// Puts a document as it is.
+    pub fn put_document(&self, path: &str, content_type: &str, body: &str) {
+        let mut pages = self.lock();
+        pages.by_path.insert(path.to_owned(), (200, body.to_owned()));
+        pages.content_types.insert(path.to_owned(), content_type.to_owned());
+    }
+
     /// Answers with a status and nothing else from now on.
     pub fn fail(&self, path: &str, status: u16) {
         self.lock().by_path.insert(path.to_owned(), (status, String::new()));
@@ -108,10 +117,11 @@ async fn answer(State(pages): State<Arc<Mutex<Pages>>>, uri: Uri, headers: Heade
     let (status, body) = pages.by_path.get(&path).cloned().unwrap_or((404, String::new()));
     let tag = format!("\"{:x}\"", body.bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())));
     let status = if status == 200 && known_tag.as_ref() == Some(&tag) { 304 } else { status };
+    let content_type = pages.content_types.get(&path).map_or("text/html; charset=utf-8", String::as_str);
+    let content_type = HeaderValue::from_str(content_type).expect("the test gives a real content type");
     pages.requests.push(LiveRequest { path, known_tag, status });
     let tag = HeaderValue::from_str(&tag).expect("hexadecimal digits are a header");
-    let html = HeaderValue::from_static("text/html; charset=utf-8");
     let code = StatusCode::from_u16(status).expect("the test gives a real status");
     let body = if status == 200 { body } else { String::new() };
-    (code, [(header::ETAG, tag), (header::CONTENT_TYPE, html)], body).into_response()
+    (code, [(header::ETAG, tag), (header::CONTENT_TYPE, content_type)], body).into_response()
 }

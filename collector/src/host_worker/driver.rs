@@ -269,6 +269,7 @@ impl Driver {
         let limits = FetchLimits { max_body_bytes: terms.max_body_bytes, timeout: self.tools.request_timeout };
         let lease = Some(LeaseRef { token: terms.token, crawl: terms.crawl.to_string() });
         let (keywords, robots_name) = (terms.keywords.clone(), terms.agent_token.to_string());
+        let filters = terms.filters.clone();
         let (delivery, mailbox) = (self.tools.delivery.clone(), self.mailbox.clone());
         self.tasks.spawn(async move {
             let StartPermit { request: under_way, mut body } = permit;
@@ -296,6 +297,8 @@ impl Driver {
                 body: fetched.body,
                 keywords: keywords.to_vec(),
                 robots_name,
+                enumeration: filters.enumeration.clone(),
+                generation: filters.generation.clone(),
             };
             let content = Content::Page(Box::new(fetched));
             delivery.submit(Parcel { content, id: page, answers: mailbox, body }).await;

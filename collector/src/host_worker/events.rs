@@ -100,6 +100,9 @@ pub struct Parsed {
     pub title: String,
     pub value: f32,
     pub usability: f32,
+    /// The rules of the crawl's filters that decided.
+    pub generation_rule: String,
+    pub enumeration_rule: String,
 }
 
 /// Something to do at once.

@@ -168,8 +168,11 @@ impl HostWorker {
             return;
         };
         self.window.settled(&settled.queued.place);
-        let link_hashes = settled.parsed.map(|parsed| parsed.link_hashes).unwrap_or_default();
-        if !link_hashes.is_empty() {
+        let parsed = settled.parsed.unwrap_or_default();
+        let link_hashes = parsed.link_hashes;
+        // What was refused because of this page may be admitted from another: it is to be sent again.
+        let is_usable = parsed.usability >= self.terms.unusable_below;
+        if is_usable && !link_hashes.is_empty() {
             actions.push(Action::Remember { link_hashes, depth: settled.queued.depth + 1 });
         }
     }

@@ -117,7 +117,11 @@ impl Keeper {
                 return Err(MonitorError::Corrupt("URL record"));
             };
             let excluded_by = self.crawls[&id].checked.excludes(&url, record.entry.depth);
-            let revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
+            let mut revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
+            if record.outcome.fetched_at_ms < self.crawls[&id].record.filters_changed_ms {
+                // It is to be judged anew, so it is needed in full.
+                (revisit.etag, revisit.last_modified) = Default::default();
+            }
             if excluded_by.is_some() && !revisit.saved {
                 // Nothing to withdraw and nothing to fetch; a later round may find the rule changed.
                 let next_visit_ms = self.due_without_visit(id);

@@ -11,6 +11,7 @@ mod scopes;
 mod outcomes;
 mod limits;
 mod rules;
+mod filtering;
 mod refresh;
 mod explaining;
 mod archive;
