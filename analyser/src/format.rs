@@ -49,6 +49,8 @@ pub(crate) struct Content {
     /// What incomplete links are completed from, where not from the page.
     pub base: Option<String>,
     pub robots: RobotsDirectives,
+    /// Every `<meta>` with its name in lower case, as far as they are kept.
+    pub metas: Vec<(String, String)>,
 }
 
 pub(crate) trait Format: Sync {

@@ -20,9 +20,9 @@ use tonic::{Status, Streaming};
 use crate::analyse::{AnalyserConfig, Analysis, analyse};
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
+use crate::filtering::{self, CompiledFilters};
 use crate::metrics;
 use crate::sitemap;
-use crate::value::value;
 use filesaver_link::FilesaverLink;
 
 /// Pages of one stream that are under way at once.
@@ -39,6 +39,7 @@ struct Gone;
 
 pub(crate) struct Intake {
     config: Arc<AnalyserConfig>,
+    filters: Arc<CompiledFilters>,
     cpu: CpuPool,
     answers: Answers,
     link: FilesaverLink,
@@ -66,9 +67,16 @@ enum Done {
 }
 
 impl Intake {
-    pub fn new(filesaver: Channel, config: Arc<AnalyserConfig>, cpu: CpuPool, answers: Answers) -> Self {
+    pub fn new(
+        filesaver: Channel,
+        config: Arc<AnalyserConfig>,
+        filters: Arc<CompiledFilters>,
+        cpu: CpuPool,
+        answers: Answers,
+    ) -> Self {
         Self {
             config,
+            filters,
             cpu,
             answers,
             link: FilesaverLink::new(filesaver),
@@ -118,16 +126,22 @@ impl Intake {
             let request = SaveRequest { withdrawn: request.withdrawn, ..SaveRequest::default() };
             return self.save(UnderWay { page_id, bytes: 0 }, request).await;
         }
-        let Some(page) = request.page else {
+        let Some(mut page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
         let under_way = UnderWay { page_id, bytes: page.body.len() };
         self.bytes_under_way += under_way.bytes;
-        let (cpu, config) = (self.cpu.clone(), Arc::clone(&self.config));
+        let (cpu, config, filters) = (self.cpu.clone(), Arc::clone(&self.config), Arc::clone(&self.filters));
         self.analysing.spawn(async move {
-            let work = move || match page.sitemap {
-                true => sitemap::read(&page).map(Done::Sitemap),
-                false => analyse(&page, &config).map(|analysis| Done::Page(Box::new((page, analysis)))),
+            let work = move || {
+                if page.sitemap {
+                    return sitemap::read(&page).map(Done::Sitemap);
+                }
+                let mut analysis = analyse(&page, &config)?;
+                filtering::apply(&page, &mut analysis, &filters);
+                // They have done their work and need not travel on.
+                (page.enumeration, page.generation) = (None, None);
+                Ok(Done::Page(Box::new((page, analysis))))
             };
             Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
         });
@@ -154,8 +168,10 @@ impl Intake {
             generate: analysis.description.generate,
             fingerprint: analysis.description.fingerprint,
             title: analysis.description.title.clone(),
-            value: value(&page.keywords, &analysis.description),
+            value: analysis.value,
             usability: analysis.description.usability,
+            generation_rule: analysis.description.generation_rule.clone(),
+            enumeration_rule: analysis.description.enumeration_rule.clone(),
             ..ParsedPage::default()
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;

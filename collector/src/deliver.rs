@@ -179,6 +179,8 @@ impl Courier {
                     usability: page.usability,
                     lastmod_ms: page.lastmod_ms,
                     sitemaps: page.sitemaps,
+                    generation_rule: page.generation_rule,
+                    enumeration_rule: page.enumeration_rule,
                 };
                 Event::Parsed { page: id, parsed }
             }

@@ -267,6 +267,7 @@ impl Driver {
         };
         let lease = Some(LeaseRef { token: terms.token, crawl: terms.crawl.to_string() });
         let (keywords, robots_name) = (terms.keywords.clone(), terms.agent_token.to_string());
+        let filters = terms.filters.clone();
         let (delivery, mailbox) = (self.tools.delivery.clone(), self.mailbox.clone());
         self.tasks.spawn(async move {
             let StartPermit { request: under_way, mut body } = permit;
@@ -295,6 +296,8 @@ impl Driver {
                 keywords: keywords.to_vec(),
                 robots_name,
                 sitemap: is_sitemap,
+                enumeration: filters.enumeration.clone(),
+                generation: filters.generation.clone(),
             };
             let content = Content::Page(Box::new(fetched));
             delivery.submit(Parcel { content, id: page, answers: mailbox, body }).await;

@@ -103,6 +103,9 @@ pub struct Parsed {
     /// Of a sitemap: when each of its links was last changed, and the sitemaps that it names.
     pub lastmod_ms: Vec<i64>,
     pub sitemaps: Vec<String>,
+    /// The rules of the crawl's filters that decided.
+    pub generation_rule: String,
+    pub enumeration_rule: String,
 }
 
 /// Something to do at once.

@@ -45,6 +45,8 @@ impl Page {
             generate: parsed.generate,
             title: std::mem::take(&mut parsed.title),
             usability: parsed.usability,
+            generation_rule: std::mem::take(&mut parsed.generation_rule),
+            enumeration_rule: std::mem::take(&mut parsed.enumeration_rule),
             etag: std::mem::take(&mut self.freshness.etag),
             last_modified: std::mem::take(&mut self.freshness.last_modified),
             expires_ms: self.freshness.expires_ms,

@@ -180,6 +180,8 @@ impl HostWorker {
             request_id: page,
             from_url: from.queued.url.to_string(),
             from_place: from.queued.place.to_bytes(),
+            // Nobody expects sentences of a list.
+            usability: 1.0,
             ..Discover::default()
         };
         let send = |discover: Discover| Action::Send(Message::Discover(discover));
@@ -197,8 +199,11 @@ impl HostWorker {
             return;
         };
         self.window.settled(&settled.queued.place);
-        let link_hashes = settled.parsed.map(|parsed| parsed.link_hashes).unwrap_or_default();
-        if !link_hashes.is_empty() {
+        let parsed = settled.parsed.unwrap_or_default();
+        let link_hashes = parsed.link_hashes;
+        // What was refused because of this page may be admitted from another: it is to be sent again.
+        let is_usable = parsed.usability >= self.terms.unusable_below;
+        if is_usable && !link_hashes.is_empty() {
             actions.push(Action::Remember { link_hashes, depth: settled.queued.depth + 1 });
         }
     }

@@ -51,6 +51,8 @@ fn terms() -> Terms {
         agent_token: "Seine".into(),
         max_body_bytes: 1_000,
         keywords: Arc::new([]),
+        filters: Arc::default(),
+        unusable_below: 0.0,
     }
 }
 

@@ -80,6 +80,9 @@ pub struct CrawlRecord {
     /// Hosts whose pages were removed for good.
     #[prost(string, repeated, tag = "7")]
     pub forgotten_hosts: Vec<String>,
+    /// When the filters changed last: what was fetched before is not asked for conditionally.
+    #[prost(int64, tag = "20")]
+    pub filters_changed_ms: i64,
 }
 
 /// What kept links out of a crawl.

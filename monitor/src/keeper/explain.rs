@@ -7,6 +7,7 @@ use seine_proto::monitor::v1::{CrawlVerdict, ExplainResponse, OutcomeKind, Robot
 
 use super::{ActiveCrawl, Keeper};
 use crate::MonitorError;
+use crate::crawl::filters;
 use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{CrawlId, Known, Result};
 use crate::politeness;
@@ -111,6 +112,9 @@ impl Keeper {
             ..CrawlVerdict::default()
         };
         let record = self.frontier.record(id, url)?;
+        let outcome = record.as_ref().map(|record| &record.outcome);
+        (verdict.enumeration, verdict.generation) =
+            filters::in_words(&crawl.checked.filters, url, depth.unwrap_or(0), outcome);
         let leased = self.leases.of_crawl(id).any(|lease| lease.host == url.host());
         match known {
             Some(Known::Queued(queued)) => {
@@ -136,7 +140,7 @@ impl Keeper {
             }
             None => {
                 (verdict.state, verdict.reason) = match excluded_by {
-                    None => ("unknown".into(), "no page that was fetched links to it within the depth".into()),
+                    None => ("unknown".into(), "no page whose links are followed links to it within the depth".into()),
                     Some(rule) => ("excluded".into(), rule),
                 };
             }

@@ -121,8 +121,12 @@ impl Keeper {
             let excluded_by =
                 self.crawls[&id].checked.excludes(&url, record.entry.depth).filter(|rule| is_page || rule == FORGOTTEN);
             let keep_document = excluded_by.is_some() && self.is_saved_by_another(id, &url)?;
-            let revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
-            let revisit = Revisit { keep_document, ..revisit };
+            let mut revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
+            revisit.keep_document = keep_document;
+            if record.outcome.fetched_at_ms < self.crawls[&id].record.filters_changed_ms {
+                // It is to be judged anew, so it is needed in full.
+                (revisit.etag, revisit.last_modified) = Default::default();
+            }
             if excluded_by.is_some() && !revisit.saved {
                 // Nothing to withdraw and nothing to fetch; a later round may find the rule changed.
                 let next_visit_ms = self.due_without_visit(id);

@@ -51,6 +51,12 @@ impl Keeper {
         let depth = if discover.redirect { parent.depth } else { parent.depth.saturating_add(1) };
         let mut places = self.places(crawl, depth, sequence, discover);
         let mut candidates = Vec::with_capacity(discover.links.len());
+        // A redirect is no page and says nothing about its target.
+        let unusable = match discover.redirect {
+            true => None,
+            false => self.crawls[&crawl].checked.unusable(parent, discover.usability),
+        };
+        let expected_usability = if discover.redirect { parent.expected_usability } else { discover.usability };
         for (number, link) in discover.links.iter().enumerate() {
             let Ok(url) = CanonicalUrl::parse(link) else {
                 self.frontier.count_excluded(crawl, "no address of a page", link);
@@ -61,7 +67,7 @@ impl Keeper {
             }
             let checked = &self.crawls[&crawl].checked;
             let url = checked.admission.strip(url);
-            if let Some(rule) = checked.excludes(&url, depth) {
+            if let Some(rule) = checked.excludes(&url, depth).or_else(|| unusable.clone()) {
                 self.frontier.count_excluded(crawl, &rule, url.as_str());
                 continue;
             }
@@ -71,7 +77,7 @@ impl Keeper {
                 redirect_hops: if discover.redirect { parent.redirect_hops + 1 } else { 0 },
                 seed: discover.redirect && parent.seed,
                 discovered_from: parent.url.clone(),
-                expected_usability: discover.usability,
+                expected_usability,
                 sitemap_lastmod_ms: discover.lastmod_ms.get(number).copied().unwrap_or(0),
                 // A sitemap that has moved is one still.
                 sitemap_level: if discover.redirect { parent.sitemap_level } else { 0 },

@@ -12,6 +12,7 @@ mod scopes;
 mod outcomes;
 mod limits;
 mod rules;
+mod filtering;
 mod refresh;
 mod explaining;
 mod archive;
