@@ -20,7 +20,7 @@ use crate::pipeline::{Pipeline, covers};
 use crate::publish;
 use crate::rpc::IndexerRpc;
 use crate::worker::Command;
-use crate::writer::{Checkpoint, read_checkpoint};
+use crate::writer::{Checkpoint, read_progress};
 
 /// Rebuild requests that may wait for the indexer to notice them.
 const WAITING_REBUILDS: usize = 1;
@@ -88,7 +88,7 @@ impl Indexer {
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
             .map_err(IndexerError::index(&path))?;
-        let (_, progress) = watch::channel(read_checkpoint(&index, &path)?);
+        let (_, progress) = watch::channel(read_progress(&index, &path)?.logs);
         let (live, _) = watch::channel(Live { reader, progress, commands: None, stopped: false });
         let (rebuilds, rebuild_requests) = mpsc::channel(WAITING_REBUILDS);
         let rebuild_requests = Mutex::new(rebuild_requests);
