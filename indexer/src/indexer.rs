@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
+use crate::damage;
 use crate::error::IndexerError;
 use crate::follow::GrowingPause;
 use crate::pipeline::{Pipeline, covers};
@@ -83,6 +84,7 @@ impl Indexer {
     /// Blocks for as long as opening an index takes: milliseconds.
     pub fn open(dir: &Path, config: IndexerConfig) -> Result<Self, IndexerError> {
         let (path, index) = publish::open_or_create(dir)?;
+        damage::set_aside(&path, &damage::unreadable_segments(&index, &path)?)?;
         let reader: IndexReader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)

@@ -5,6 +5,8 @@
 mod completeness;
 mod politeness;
 mod killing;
+mod killing_the_indexer;
+mod rebuilding;
 mod two_ways;
 mod order;
 mod scopes;
