@@ -169,7 +169,6 @@ fn plain(texts: &[String], per_commit: usize, memory_bytes: usize) {
         document.add_text(fields.crawl, &page.crawl);
         document.add_i64(fields.fetched_at, page.fetched_at_ms);
         document.add_u64(fields.token, page.token);
-        document.add_u64(fields.fingerprint, page.fingerprint);
         writer.delete_term(tantivy::Term::from_field_bytes(fields.id, DocumentId::of(&page.url).as_bytes()));
         writer.add_document(document).expect("added");
         if (number + 1) % per_commit == 0 {

@@ -15,6 +15,8 @@ use tantivy::schema::Field;
 use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 
 use crate::entry::Entry;
+use crate::known_pages::Form;
+use crate::likeness::{Likeness, Signature};
 use crate::schema::{Fields, host_number, site_terms};
 use crate::tokenizer::mark;
 
@@ -22,6 +24,9 @@ pub struct PageDocument {
     fields: Fields,
     id: DocumentId,
     entry: Entry,
+    likeness: Option<Likeness>,
+    /// The whole page in the form of a folded one.
+    kept: Option<Vec<u8>>,
     /// Headings and the page's description of itself.
     summary: String,
     /// The address with its percent-encoding undone.
@@ -32,11 +37,20 @@ pub struct PageDocument {
 }
 
 impl PageDocument {
-    pub fn new(fields: Fields, id: DocumentId, mut entry: Entry, permit: Permit) -> Self {
+    /// `form` must fit the entry.
+    pub fn new(fields: Fields, id: DocumentId, mut entry: Entry, form: Form, permit: Permit) -> Self {
         let (mut summary, mut address, mut host) = (String::new(), String::new(), None);
-        if let Entry::Page(page) = &mut entry {
+        let (mut likeness, mut kept) = (None, None);
+        match form {
+            Form::Shown(known) => likeness = known,
+            Form::Folded(known) => likeness = Some(known),
+            Form::Gone => {}
+        }
+        if let (Entry::Page(page), Form::Folded(_)) = (&entry, form) {
+            kept = Some(serde_json::to_vec(page).expect("texts and numbers are JSON"));
+        } else if let Entry::Page(page) = &mut entry {
             host = CanonicalUrl::parse(&page.url).ok().map(|url| url.host());
-            summary = std::mem::take(&mut page.headings);
+            summary.push_str(&page.headings);
             if !page.description.is_empty() {
                 summary.push('\n');
                 summary.push_str(&page.description);
@@ -48,7 +62,7 @@ impl PageDocument {
                 }
             }
         }
-        Self { fields, id, entry, summary, address, host, _permit: permit }
+        Self { fields, id, entry, likeness, kept, summary, address, host, _permit: permit }
     }
 
     fn values(&self) -> Vec<(Field, PageValue<'_>)> {
@@ -63,6 +77,12 @@ impl PageDocument {
             values.push((fields.gone, PageValue::Flag(true)));
             return values;
         };
+        self.likeness_values(&mut values);
+        if let Some(kept) = &self.kept {
+            values.push((fields.folded, PageValue::Flag(true)));
+            values.push((fields.kept, PageValue::Bytes(kept)));
+            return values;
+        }
         if let Some(host) = &self.host {
             values.extend(site_terms(host).map(|term| (fields.site, PageValue::Text(term))));
             values.push((fields.host, PageValue::Unsigned(host_number(host))));
@@ -70,11 +90,11 @@ impl PageDocument {
         }
         let date = if page.date_ms == 0 { page.fetched_at_ms } else { page.date_ms };
         values.push((fields.date, PageValue::Signed(date)));
-        values.push((fields.fingerprint, PageValue::Unsigned(page.fingerprint)));
         values.push((fields.bytes, PageValue::Unsigned(page.bytes)));
         let texts = [
             (fields.title, &page.title),
             (fields.summary, &self.summary),
+            (fields.headings, &page.headings),
             (fields.address, &self.address),
             (fields.description, &page.description),
             (fields.text, &page.text),
@@ -87,6 +107,20 @@ impl PageDocument {
         let present = texts.into_iter().filter(|(_, text)| !text.is_empty());
         values.extend(present.map(|(field, text)| (field, PageValue::Text(text))));
         values
+    }
+}
+
+impl PageDocument {
+    fn likeness_values(&self, values: &mut Vec<(Field, PageValue<'_>)>) {
+        let Some(Likeness { signature, rank }) = self.likeness else { return };
+        let fields = &self.fields;
+        values.push(match signature {
+            Signature::Near(simhash) => (fields.simhash, PageValue::Unsigned(simhash)),
+            Signature::Equal(key) => (fields.equal, PageValue::Unsigned(key)),
+        });
+        values.push((fields.rank, PageValue::Unsigned(rank)));
+        let field = if self.kept.is_some() { fields.like_folded } else { fields.like_shown };
+        values.extend(signature.terms().map(|term| (field, PageValue::Unsigned(term))));
     }
 }
 

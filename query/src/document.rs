@@ -1,7 +1,10 @@
-//! One document by its id: what the index knows about a page, without its text.
+//! One document by its id: what the index knows about a page, without its text. Also of one that is folded into another
+//! and cannot be found.
 
 use seine_common::document_id::DocumentId;
-use seine_indexer::schema::{CONTENT_TYPE, DATE, FETCHED_AT};
+use seine_indexer::entry::Page;
+use seine_indexer::schema::{DATE, FETCHED_AT};
+use seine_indexer::stored::folded_page;
 use seine_indexer::tokenizer::unmarked;
 use tantivy::schema::{IndexRecordOption, Value};
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
@@ -68,11 +71,8 @@ impl Inner {
             let Some(mut found) = inverted.read_postings(&term, IndexRecordOption::Basic)? else { continue };
             while found.doc() != TERMINATED {
                 let number = found.doc();
-                // A tombstone has no date.
-                if segment.alive_bitset().is_none_or(|alive| alive.is_alive(number))
-                    && let Some(date) = segment.fast_fields().i64(DATE)?.first(number)
-                {
-                    return self.read(segment, number, id, date).map(Some);
+                if segment.alive_bitset().is_none_or(|alive| alive.is_alive(number)) {
+                    return self.read(segment, number, id);
                 }
                 found.advance();
             }
@@ -80,35 +80,52 @@ impl Inner {
         Ok(None)
     }
 
-    fn read(&self, segment: &SegmentReader, number: u32, id: &DocumentId, date: i64) -> tantivy::Result<Document> {
+    /// `None` for a tombstone.
+    fn read(&self, segment: &SegmentReader, number: u32, id: &DocumentId) -> tantivy::Result<Option<Document>> {
         let stored: TantivyDocument = segment.get_store_reader(1)?.get(number)?;
+        let fetched_at_ms = segment.fast_fields().i64(FETCHED_AT)?.first(number).unwrap_or(0);
+        let Some(date) = segment.fast_fields().i64(DATE)?.first(number) else {
+            return Ok(folded_page(&stored, &self.fields)?.map(|page| Document::of_folded(*id, page)));
+        };
         let text = |field| stored.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
-        let mut content_type = String::new();
-        if let Some(types) = segment.fast_fields().str(CONTENT_TYPE)?
-            && let Some(ordinal) = types.ords().first(number)
-        {
-            types.ord_to_str(ordinal, &mut content_type)?;
-        }
-        let lang = text(self.fields.lang);
-        Ok(Document {
+        Ok(Some(Document {
             id: *id,
             url: text(self.fields.url).to_owned(),
             title: one_line(unmarked(text(self.fields.title)).1),
             description: text(self.fields.description).to_owned(),
-            lang: (!lang.is_empty()).then(|| lang.to_owned()),
-            content_type: (!content_type.is_empty()).then_some(content_type),
+            lang: present(text(self.fields.lang)),
+            content_type: present(text(self.fields.content_type)),
             date: rfc3339(date),
-            fetched_at: rfc3339(segment.fast_fields().i64(FETCHED_AT)?.first(number).unwrap_or(0)),
+            fetched_at: rfc3339(fetched_at_ms),
             bytes: stored.get_first(self.fields.bytes).and_then(|value| value.as_u64()).unwrap_or(0),
             archive: ArchivedAt::parse(text(self.fields.archive)),
-        })
+        }))
     }
+}
+
+impl Document {
+    fn of_folded(id: DocumentId, page: Page) -> Self {
+        Self {
+            id,
+            title: one_line(&page.title),
+            description: page.description,
+            lang: present(&page.lang),
+            content_type: present(&page.content_type),
+            date: rfc3339(if page.date_ms == 0 { page.fetched_at_ms } else { page.date_ms }),
+            fetched_at: rfc3339(page.fetched_at_ms),
+            bytes: page.bytes,
+            archive: ArchivedAt::parse(&page.archive),
+            url: page.url,
+        }
+    }
+}
+
+fn present(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use seine_indexer::entry::Page;
-
     use super::*;
     use crate::testing::{TestIndex, page};
 

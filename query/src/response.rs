@@ -16,6 +16,9 @@ pub struct SearchResponse {
     /// The query as it may have been meant, where words of it are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub did_you_mean: Option<String>,
+    /// For the next page of results; absent after the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// Present when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facets: Option<FacetCounts>,

@@ -41,8 +41,10 @@ impl From<QueryError> for Status {
 
 impl From<ProtoRequest> for SearchRequest {
     fn from(request: ProtoRequest) -> Self {
-        let ProtoRequest { query, limit, offset, site, lang, per_host, content_type, after, before, sort, facets } =
-            request;
+        let ProtoRequest {
+            query, limit, offset, site, lang, per_host, content_type, after, before, sort, facets, ..
+        } = request;
+        let ProtoRequest { freshness_days, cursor, .. } = request;
         Self {
             query,
             limit: if limit == 0 { DEFAULT_LIMIT } else { limit as usize },
@@ -58,19 +60,22 @@ impl From<ProtoRequest> for SearchRequest {
                 _ => Sort::Relevance,
             },
             facets,
+            freshness: (freshness_days > 0).then_some(freshness_days),
+            cursor: Some(cursor),
         }
     }
 }
 
 impl From<SearchResponse> for ProtoResponse {
     fn from(response: SearchResponse) -> Self {
-        let SearchResponse { total, took_ms, hits, did_you_mean, facets } = response;
+        let SearchResponse { total, took_ms, hits, did_you_mean, cursor, facets } = response;
         Self {
             total,
             took_ms,
             hits: hits.into_iter().map(ProtoHit::from).collect(),
             did_you_mean: did_you_mean.unwrap_or_default(),
             facets: facets.map(ProtoFacets::from),
+            cursor: cursor.unwrap_or_default(),
         }
     }
 }

@@ -6,6 +6,8 @@ mod completeness;
 mod politeness;
 mod https;
 mod killing;
+mod killing_the_indexer;
+mod rebuilding;
 mod two_ways;
 mod order;
 mod scopes;
