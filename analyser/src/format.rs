@@ -8,7 +8,7 @@ mod plain_text;
 mod feed;
 mod xml;
 mod json;
-mod markup;
+pub(crate) mod markup;
 
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::TextBlock;

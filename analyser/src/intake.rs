@@ -22,6 +22,7 @@ use crate::cpu_pool::CpuPool;
 use crate::error::Error;
 use crate::filtering::{self, CompiledFilters};
 use crate::metrics;
+use crate::sitemap;
 use filesaver_link::FilesaverLink;
 
 /// Pages of one stream that are under way at once.
@@ -57,7 +58,12 @@ struct UnderWay {
 
 struct Analysed {
     under_way: UnderWay,
-    result: Result<(FetchedPage, Analysis), Error>,
+    result: Result<Done, Error>,
+}
+
+enum Done {
+    Page(Box<(FetchedPage, Analysis)>),
+    Sitemap(sitemap::Sitemap),
 }
 
 impl Intake {
@@ -128,11 +134,14 @@ impl Intake {
         let (cpu, config, filters) = (self.cpu.clone(), Arc::clone(&self.config), Arc::clone(&self.filters));
         self.analysing.spawn(async move {
             let work = move || {
+                if page.sitemap {
+                    return sitemap::read(&page).map(Done::Sitemap);
+                }
                 let mut analysis = analyse(&page, &config)?;
                 filtering::apply(&page, &mut analysis, &filters);
                 // They have done their work and need not travel on.
                 (page.enumeration, page.generation) = (None, None);
-                Ok((page, analysis))
+                Ok(Done::Page(Box::new((page, analysis))))
             };
             Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
         });
@@ -143,7 +152,11 @@ impl Intake {
     async fn analysed(&mut self, Analysed { under_way, result }: Analysed) -> Result<(), Gone> {
         let page_id = under_way.page_id;
         let (page, analysis) = match result {
-            Ok(done) => done,
+            Ok(Done::Page(done)) => *done,
+            Ok(Done::Sitemap(sitemap)) => {
+                self.bytes_under_way -= under_way.bytes;
+                return self.sitemap_read(page_id, sitemap).await;
+            }
             Err(error) => {
                 self.bytes_under_way -= under_way.bytes;
                 return self.failed(page_id, error.to_string()).await;
@@ -159,10 +172,19 @@ impl Intake {
             usability: analysis.description.usability,
             generation_rule: analysis.description.generation_rule.clone(),
             enumeration_rule: analysis.description.enumeration_rule.clone(),
+            ..ParsedPage::default()
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;
         let (page, description) = (Some(page), Some(analysis.description));
         self.save(under_way, SaveRequest { page, description, ..SaveRequest::default() }).await
+    }
+
+    /// There is nothing to save in a sitemap.
+    async fn sitemap_read(&mut self, page_id: u64, sitemap: sitemap::Sitemap) -> Result<(), Gone> {
+        let sitemap::Sitemap { pages, lastmod_ms, sitemaps } = sitemap;
+        let parsed = ParsedPage { links: pages, lastmod_ms, sitemaps, ..ParsedPage::default() };
+        self.answer(page_id, Event::Parsed(parsed)).await?;
+        self.answer(page_id, Event::Saved(SavedPage::default())).await
     }
 
     async fn save(&mut self, under_way: UnderWay, request: SaveRequest) -> Result<(), Gone> {

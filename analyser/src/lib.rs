@@ -5,8 +5,8 @@
 //! into characters, [`parse`] reads them once while [`extract`] collects text, links and metadata, and [`main_text`]
 //! tells what a reader came for; [`robots_directives`], [`language`], [`usability`], [`fingerprint`] and [`simhash`] add
 //! what follows from these, and [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function;
-//! [`filtering`] then says what of it is followed and indexed. The [`filesaver`] makes page and description durable: a
-//! WARC archive and a log that the indexer follows.
+//! [`filtering`] then says what of it is followed and indexed. A [`sitemap`] is read for its addresses alone. The
+//! [`filesaver`] makes page and description durable: a WARC archive and a log that the indexer follows.
 
 pub mod rpc;
 mod intake;
@@ -27,6 +27,7 @@ mod usability;
 mod fingerprint;
 mod value;
 mod filtering;
+mod sitemap;
 mod simhash;
 pub mod filesaver;
 mod cpu_pool;

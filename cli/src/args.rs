@@ -107,6 +107,9 @@ pub struct CrawlFlags {
     /// Do not obey robots.txt: only for sites that are yours
     #[arg(long)]
     pub no_robots: bool,
+    /// Do not read the sitemaps that robots.txt names
+    #[arg(long)]
+    pub no_sitemaps: bool,
     #[command(flatten)]
     pub limits: LimitFlags,
     #[command(flatten)]

@@ -115,6 +115,7 @@ pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
         enumeration: message(filter(config, "enumeration", flags.limits.enumeration.as_ref())?),
         generation: message(generation),
         unusable_below,
+        ignore_sitemaps: flags.no_sitemaps || !defaults.sitemaps,
     })
 }
 

@@ -179,6 +179,8 @@ impl Courier {
                     usability: page.usability,
                     generation_rule: page.generation_rule,
                     enumeration_rule: page.enumeration_rule,
+                    lastmod_ms: page.lastmod_ms,
+                    sitemaps: page.sitemaps,
                 };
                 Event::Parsed { page: id, parsed }
             }

@@ -8,6 +8,7 @@ use std::iter;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use seine_common::document_id::DocumentId;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use tantivy::schema::Field;
@@ -19,6 +20,7 @@ use crate::tokenizer::mark;
 
 pub struct PageDocument {
     fields: Fields,
+    id: DocumentId,
     entry: Entry,
     /// Headings and the page's description of itself.
     summary: String,
@@ -30,7 +32,7 @@ pub struct PageDocument {
 }
 
 impl PageDocument {
-    pub fn new(fields: Fields, mut entry: Entry, permit: Permit) -> Self {
+    pub fn new(fields: Fields, id: DocumentId, mut entry: Entry, permit: Permit) -> Self {
         let (mut summary, mut address, mut host) = (String::new(), String::new(), None);
         if let Entry::Page(page) = &mut entry {
             host = CanonicalUrl::parse(&page.url).ok().map(|url| url.host());
@@ -46,13 +48,14 @@ impl PageDocument {
                 }
             }
         }
-        Self { fields, entry, summary, address, host, _permit: permit }
+        Self { fields, id, entry, summary, address, host, _permit: permit }
     }
 
     fn values(&self) -> Vec<(Field, PageValue<'_>)> {
         let fields = &self.fields;
         let version = self.entry.version();
         let mut values = Vec::with_capacity(24);
+        values.push((fields.id, PageValue::Bytes(self.id.as_bytes())));
         values.push((fields.url, PageValue::Text(self.entry.url())));
         values.push((fields.fetched_at, PageValue::Signed(version.fetched_at_ms)));
         values.push((fields.token, PageValue::Unsigned(version.token)));
@@ -73,6 +76,7 @@ impl PageDocument {
             (fields.title, &page.title),
             (fields.summary, &self.summary),
             (fields.address, &self.address),
+            (fields.description, &page.description),
             (fields.text, &page.text),
             (fields.rest, &page.rest),
             (fields.crawl, &page.crawl),
@@ -118,6 +122,7 @@ impl Document for PageDocument {
 #[derive(Clone, Copy, Debug)]
 pub enum PageValue<'a> {
     Text(&'a str),
+    Bytes(&'a [u8]),
     Unsigned(u64),
     Signed(i64),
     Flag(bool),
@@ -130,6 +135,7 @@ impl<'a> Value<'a> for PageValue<'a> {
     fn as_value(&self) -> ReferenceValue<'a, Self> {
         ReferenceValue::Leaf(match *self {
             Self::Text(text) => ReferenceValueLeaf::Str(text),
+            Self::Bytes(bytes) => ReferenceValueLeaf::Bytes(bytes),
             Self::Unsigned(number) => ReferenceValueLeaf::U64(number),
             Self::Signed(number) => ReferenceValueLeaf::I64(number),
             Self::Flag(flag) => ReferenceValueLeaf::Bool(flag),

@@ -43,7 +43,8 @@ pub struct Page {
     pub fingerprint: u64,
     /// Length of the body as received.
     pub bytes: u64,
-    /// File, offset and length in the archive, with spaces between; empty when unknown.
+    /// File, offset and length in the archive, with spaces between; empty when unknown, and where the page asked not to
+    /// be shown from there.
     pub archive: String,
     /// The page's own date; 0 when unknown.
     pub date_ms: i64,
@@ -67,7 +68,9 @@ impl Entry {
         if !description.generate {
             return Self::Gone { url: description.url, version: Version { fetched_at_ms, token, gone: true } };
         }
-        let archive = description.archive.as_ref().map(|at| format!("{} {} {}", at.file, at.offset, at.length));
+        let kept_back = description.robots.iter().any(|directive| directive == "noarchive");
+        let archive = description.archive.as_ref().filter(|_| !kept_back);
+        let archive = archive.map(|at| format!("{} {} {}", at.file, at.offset, at.length));
         let headings = headings(&description);
         let date_ms = [description.published_at_ms, description.modified_at_ms].into_iter().find(|date| *date > 0);
         let (text, rest) = match description.main_text() {

@@ -1,9 +1,9 @@
 //! What the index keeps of a page, shared by the indexer that writes it and the query tier that reads it.
 //!
 //! A document is found by the words of its [word fields](Fields::words), narrowed by site, language, type and date,
-//! replaced and removed by `url`. Word fields are marked with the page's language
+//! replaced and removed by `id`. Word fields are marked with the page's language
 //! ([`tokenizer::mark`](crate::tokenizer::mark)), also where they are stored.
-//! A page that is gone leaves a *tombstone*: `url`, `fetched_at`, `token` and `gone` only, so that an older description
+//! A page that is gone leaves a *tombstone*: `id`, `url`, `fetched_at`, `token` and `gone` only, so that an older description
 //! that arrives later is known to be older. Tombstones have no words and never match a search.
 
 use seine_common::host::HostKey;
@@ -24,6 +24,10 @@ pub const FINGERPRINT: &str = "fingerprint";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
+    /// The bytes of its [`DocumentId`](seine_common::document_id::DocumentId): what a document is found, replaced and
+    /// removed by.
+    pub id: Field,
+    /// Stored only.
     pub url: Field,
     /// The host of the page and every domain above it, each with the port where it is not a default one.
     pub site: Field,
@@ -36,6 +40,8 @@ pub struct Fields {
     pub summary: Field,
     /// The words of the address. Not stored.
     pub address: Field,
+    /// How the page describes itself. Stored only.
+    pub description: Field,
     /// What the page is about; all its text where that is not told apart.
     pub text: Field,
     /// Menus, footers and the like, where they are told apart.
@@ -54,7 +60,7 @@ pub struct Fields {
     pub fingerprint: Field,
     /// Length of the body as received.
     pub bytes: Field,
-    /// File, offset and length in the archive, with spaces between.
+    /// File, offset and length in the archive, with spaces between; absent where the page must not be shown from there.
     pub archive: Field,
     /// Present in tombstones only.
     pub gone: Field,
@@ -83,13 +89,15 @@ pub fn schema() -> (Schema, Fields) {
     };
     let mut schema = Schema::builder();
     let fields = Fields {
-        url: schema.add_text_field("url", exact().set_stored()),
+        id: schema.add_bytes_field("id", INDEXED),
+        url: schema.add_text_field("url", STORED),
         site: schema.add_text_field("site", exact()),
         host: schema.add_u64_field(HOST, FAST),
         host_name: schema.add_text_field(HOST_NAME, TextOptions::default().set_fast("raw")),
         title: schema.add_text_field("title", words().set_stored()),
         summary: schema.add_text_field("summary", words()),
         address: schema.add_text_field("address", words()),
+        description: schema.add_text_field("description", STORED),
         text: schema.add_text_field("text", words().set_stored()),
         rest: schema.add_text_field("rest", words().set_stored()),
         lang: schema.add_text_field(LANG, exact().set_stored().set_fast("raw")),

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use seine_common::document_id::DocumentId;
 use tantivy::columnar::Column;
 use tantivy::fastfield::AliveBitSet;
 use tantivy::schema::IndexRecordOption;
@@ -19,7 +20,7 @@ pub struct CommittedVersions {
 }
 
 struct SegmentVersions {
-    urls: Arc<InvertedIndexReader>,
+    ids: Arc<InvertedIndexReader>,
     gone: Arc<InvertedIndexReader>,
     fetched_at: Column<i64>,
     token: Column<u64>,
@@ -30,7 +31,7 @@ impl CommittedVersions {
     pub fn of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Self> {
         let segments = searcher.segment_readers().iter().map(|segment| {
             Ok(SegmentVersions {
-                urls: segment.inverted_index(fields.url)?,
+                ids: segment.inverted_index(fields.id)?,
                 gone: segment.inverted_index(fields.gone)?,
                 fetched_at: segment.fast_fields().i64(FETCHED_AT)?,
                 token: segment.fast_fields().u64(TOKEN)?,
@@ -40,10 +41,10 @@ impl CommittedVersions {
         Ok(Self { segments: segments.collect::<tantivy::Result<_>>()? })
     }
 
-    pub fn get(&self, url: &str, fields: &Fields) -> tantivy::Result<Option<Version>> {
+    pub fn get(&self, id: &DocumentId, fields: &Fields) -> tantivy::Result<Option<Version>> {
         for segment in &self.segments {
-            let Some(term) = segment.urls.terms().get(url.as_bytes())? else { continue };
-            let mut documents = segment.urls.read_postings_from_terminfo(&term, IndexRecordOption::Basic)?;
+            let Some(term) = segment.ids.terms().get(id.as_bytes())? else { continue };
+            let mut documents = segment.ids.read_postings_from_terminfo(&term, IndexRecordOption::Basic)?;
             while documents.doc() != TERMINATED {
                 let document = documents.doc();
                 if segment.alive.as_ref().is_none_or(|alive| alive.is_alive(document)) {

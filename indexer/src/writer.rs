@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use seine_common::document_id::DocumentId;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
 
@@ -42,14 +43,17 @@ const LARGEST_MERGED_DOCUMENTS: usize = 100_000;
 /// A segment with a larger share of dead documents is rewritten.
 const DEAD_SHARE_BEFORE_REWRITE: f32 = 0.4;
 
+const WHILE_LIVING: &str = "the writer is taken out in drop only";
+
 pub struct DocumentWriter {
     path: PathBuf,
     fields: Fields,
-    writer: IndexWriter<PageDocument>,
+    /// `None` only while it is dropped.
+    writer: Option<IndexWriter<PageDocument>>,
     reader: IndexReader,
     committed: CommittedVersions,
     /// Versions written since the last commit.
-    uncommitted: HashMap<Box<str>, Version>,
+    uncommitted: HashMap<DocumentId, Version>,
     checkpoint: Checkpoint,
     /// Whether the checkpoint has moved since the last commit.
     moved: bool,
@@ -73,7 +77,7 @@ impl DocumentWriter {
         let mut this = Self {
             path: path.to_owned(),
             fields: schema::schema().1,
-            writer,
+            writer: Some(writer),
             reader,
             committed: CommittedVersions::default(),
             uncommitted: HashMap::new(),
@@ -101,26 +105,26 @@ impl DocumentWriter {
     }
 
     pub fn apply(&mut self, entry: Entry) -> Result<(), IndexerError> {
-        let url = entry.url();
+        let id = DocumentId::of(entry.url());
         let version = entry.version();
-        let known = match self.uncommitted.get(url) {
+        let known = match self.uncommitted.get(&id) {
             Some(known) => Some(*known),
-            None => self.committed.get(url, &self.fields).map_err(IndexerError::index(&self.path))?,
+            None => self.committed.get(&id, &self.fields).map_err(IndexerError::index(&self.path))?,
         };
         if known.is_some_and(|known| known >= version) {
             return Ok(());
         }
         if known.is_some() {
-            self.writer.delete_term(Term::from_field_text(self.fields.url, url));
+            self.writer().delete_term(Term::from_field_bytes(self.fields.id, id.as_bytes()));
         }
-        self.uncommitted.insert(url.into(), version);
+        self.uncommitted.insert(id, version);
         let bytes = entry.text_bytes();
         let permit = self
             .waiting
             .take(bytes, STALLED_AFTER)
             .ok_or_else(|| IndexerError::Stalled { path: self.path.clone(), seconds: STALLED_AFTER.as_secs() })?;
-        let document = PageDocument::new(self.fields, entry, permit);
-        self.writer.add_document(document).map_err(IndexerError::index(&self.path))?;
+        let document = PageDocument::new(self.fields, id, entry, permit);
+        self.writer().add_document(document).map_err(IndexerError::index(&self.path))?;
         Ok(())
     }
 
@@ -141,7 +145,8 @@ impl DocumentWriter {
     /// Makes everything applied so far durable and searchable.
     pub fn commit(&mut self) -> Result<(), IndexerError> {
         let payload = serde_json::to_string(&self.checkpoint).expect("a map of text to numbers is JSON");
-        let mut commit = self.writer.prepare_commit().map_err(IndexerError::index(&self.path))?;
+        let mut commit =
+            self.writer.as_mut().expect(WHILE_LIVING).prepare_commit().map_err(IndexerError::index(&self.path))?;
         commit.set_payload(&payload);
         commit.commit().map_err(IndexerError::index(&self.path))?;
         self.uncommitted.clear();
@@ -149,11 +154,26 @@ impl DocumentWriter {
         self.reload()
     }
 
+    fn writer(&self) -> &IndexWriter<PageDocument> {
+        self.writer.as_ref().expect(WHILE_LIVING)
+    }
+
     fn reload(&mut self) -> Result<(), IndexerError> {
         self.reader.reload().map_err(IndexerError::index(&self.path))?;
         self.committed =
             CommittedVersions::of(&self.reader.searcher(), &self.fields).map_err(IndexerError::index(&self.path))?;
         Ok(())
+    }
+}
+
+impl Drop for DocumentWriter {
+    /// A merge that outlives its writer would write its own view of the index over the commits of the next writer.
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take()
+            && let Err(error) = writer.wait_merging_threads()
+        {
+            tracing::warn!(%error, "a merge of index segments failed");
+        }
     }
 }
 

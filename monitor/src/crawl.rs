@@ -139,7 +139,7 @@ impl CheckedCrawl {
         if !self.scope.admits(url) {
             return Some("scope".to_owned());
         }
-        if !self.forgotten_hosts.is_empty() && self.forgotten_hosts.contains(url.host().as_str()) {
+        if self.is_forgotten(url) {
             return Some(FORGOTTEN.to_owned());
         }
         let exclusion = self.admission.check(url, depth).err().map(|exclusion| exclusion.to_string());
@@ -152,6 +152,10 @@ impl CheckedCrawl {
         // A seed was found on no page, so nothing is known against it.
         let is_second = below > 0.0 && usability < below && !page.seed && page.expected_usability < below;
         is_second.then(|| format!("unusable-below {below}"))
+    }
+
+    pub fn is_forgotten(&self, url: &CanonicalUrl) -> bool {
+        !self.forgotten_hosts.is_empty() && self.forgotten_hosts.contains(url.host().as_str())
     }
 
     /// The rule that lets a URL in, in words.

@@ -4,7 +4,7 @@
 //! asked for, [`plan`] into terms of the index that [`follow`] keeps fresh, by its [`vocabulary`]; [`score`] finds and
 //! scores documents, [`rank`] orders them by [`weights`] with the help of [`proximity`], [`facet`] counts them by kind,
 //! [`snippet`] shows why each page was found; [`search`] does these steps in order and gives a [`SearchResponse`].
-//! [`suggest`] completes what is being typed.
+//! [`document`] gives one document by its id, [`suggest`] completes what is being typed.
 
 mod request;
 mod parse;
@@ -19,6 +19,7 @@ mod rank;
 mod snippet;
 mod response;
 mod search;
+mod document;
 mod suggest;
 mod http;
 mod rpc;
@@ -31,6 +32,7 @@ use axum::Router;
 use metrics_exporter_prometheus::PrometheusHandle;
 use seine_proto::query::v1::query_server::QueryServer;
 
+pub use document::{ArchivedAt, Document};
 pub use error::QueryError;
 pub use facet::{FacetCount, FacetCounts};
 pub use request::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, SearchRequest, Sort};

@@ -21,8 +21,11 @@ pub struct SearchResponse {
     pub facets: Option<FacetCounts>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
+    /// The document's [`DocumentId`](seine_common::document_id::DocumentId).
+    #[serde(default)]
+    pub id: String,
     pub url: String,
     /// Plain text; the URL where the page has no title.
     pub title: String,
@@ -33,6 +36,9 @@ pub struct Hit {
     pub lang: Option<String>,
     /// RFC 3339, UTC.
     pub fetched_at: String,
+    /// Whether the page as it was received may be shown from the archive.
+    #[serde(default)]
+    pub has_cached: bool,
 }
 
 /// Milliseconds since 1970 as RFC 3339; what no calendar has becomes its first second.

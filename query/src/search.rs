@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use seine_common::document_id::DocumentId;
 use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
 use seine_indexer::tokenizer::unmarked;
@@ -192,6 +193,7 @@ impl Inner {
         let segment = searcher.segment_reader(found.address.segment_ord);
         let fetched_at = segment.fast_fields().i64(FETCHED_AT)?.first(found.address.doc_id).unwrap_or(0);
         let url = stored(self.fields.url).to_owned();
+        let has_cached = !stored(self.fields.archive).is_empty();
         let title = one_line(unmarked(stored(self.fields.title)).1);
         let lang = stored(self.fields.lang);
         let (language, text) = unmarked(stored(self.fields.text));
@@ -203,6 +205,8 @@ impl Inner {
             }
         }
         Ok(Hit {
+            id: DocumentId::of(&url).to_string(),
+            has_cached,
             title: if title.is_empty() { url.clone() } else { title },
             url,
             snippet: highlighter.snippet(language, text, rest),

@@ -31,6 +31,7 @@ pub struct CrawlDefaults {
     pub user_agent: String,
     pub allow_net: Vec<String>,
     pub robots: bool,
+    pub sitemaps: bool,
     pub max_body_bytes: u64,
     pub attempts: u32,
     /// Its depth is `depth`.
@@ -102,6 +103,7 @@ pub(super) struct RawCrawl {
     contact: Option<String>,
     allow_net: Vec<String>,
     robots: bool,
+    sitemaps: bool,
     max_body_bytes: u64,
     attempts: u32,
     allow_hosts: Vec<String>,
@@ -188,6 +190,7 @@ impl RawCrawl {
             user_agent,
             allow_net: self.allow_net,
             robots: self.robots,
+            sitemaps: self.sitemaps,
             max_body_bytes: self.max_body_bytes,
             attempts: self.attempts,
             admission,

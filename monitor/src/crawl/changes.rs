@@ -18,6 +18,7 @@ pub fn changes(before: &Crawl, now: &Crawl) -> Vec<String> {
         ("allowed networks", list(&before.allow_net), list(&now.allow_net)),
         ("fixed addresses", list(&before.resolve), list(&now.resolve)),
         ("robots.txt ignored", before.ignore_robots.to_string(), now.ignore_robots.to_string()),
+        ("sitemaps ignored", before.ignore_sitemaps.to_string(), now.ignore_sitemaps.to_string()),
         ("body limit", before.max_body_bytes.to_string(), now.max_body_bytes.to_string()),
         ("attempts", before.max_attempts.to_string(), now.max_attempts.to_string()),
         ("max bytes", limit(before.max_bytes), limit(now.max_bytes)),

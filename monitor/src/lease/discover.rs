@@ -25,6 +25,10 @@ impl Keeper {
                 let place = Place::from_slice(&discover.from_place);
                 let parent = place.map(|place| self.frontier.queued(crawl, &host, place)).transpose()?.flatten();
                 match parent {
+                    Some(parent) if parent.url == discover.from_url && discover.sitemaps => {
+                        self.take_in_sitemaps(crawl, &parent, discover)?;
+                        Vec::new()
+                    }
                     Some(parent) if parent.url == discover.from_url => {
                         let new = self.take_in(crawl, &parent, discover)?;
                         // A crawl that has all its pages wants no new ones now; they stay queued.
@@ -47,12 +51,12 @@ impl Keeper {
         let depth = if discover.redirect { parent.depth } else { parent.depth.saturating_add(1) };
         let mut places = self.places(crawl, depth, sequence, discover);
         let mut candidates = Vec::with_capacity(discover.links.len());
-        // A redirect is no page and says nothing about its target.
-        let unusable = match discover.redirect {
-            true => None,
-            false => self.crawls[&crawl].checked.unusable(parent, discover.usability),
+        // A redirect and a sitemap are no pages, and say nothing against what they name.
+        let (unusable, expected_usability) = match parent.sitemap_level {
+            _ if discover.redirect => (None, parent.expected_usability),
+            0 => (self.crawls[&crawl].checked.unusable(parent, discover.usability), discover.usability),
+            _ => (None, 1.0),
         };
-        let expected_usability = if discover.redirect { parent.expected_usability } else { discover.usability };
         for (number, link) in discover.links.iter().enumerate() {
             let Ok(url) = CanonicalUrl::parse(link) else {
                 self.frontier.count_excluded(crawl, "no address of a page", link);
@@ -74,11 +78,17 @@ impl Keeper {
                 seed: discover.redirect && parent.seed,
                 discovered_from: parent.url.clone(),
                 expected_usability,
+                sitemap_lastmod_ms: discover.lastmod_ms.get(number).copied().unwrap_or(0),
+                // A sitemap that has moved is one still.
+                sitemap_level: if discover.redirect { parent.sitemap_level } else { 0 },
                 ..QueueEntry::default()
             };
             candidates.push(Candidate { host: url.host(), url, place: places(number as u32), entry });
         }
-        self.enter(crawl, candidates)
+        let dated = dated(&candidates);
+        let new = self.enter(crawl, candidates)?;
+        self.note_dates(crawl, &dated)?;
+        Ok(new)
     }
 
     /// Where the links of a page go. Those of a valuable page are expanded breadth-first, as far as resources allow.
@@ -160,4 +170,10 @@ impl Keeper {
         new.sort_by_key(|candidate| candidate.place);
         Ok(new)
     }
+}
+
+/// Those of which a sitemap says when they were last changed.
+fn dated(candidates: &[Candidate]) -> Vec<(CanonicalUrl, i64)> {
+    let with_date = candidates.iter().filter(|candidate| candidate.entry.sitemap_lastmod_ms > 0);
+    with_date.map(|candidate| (candidate.url.clone(), candidate.entry.sitemap_lastmod_ms)).collect()
 }

@@ -184,6 +184,7 @@ mod tests {
             score: 1.0,
             lang: None,
             fetched_at: "2026-03-09T10:00:00Z".to_owned(),
+            ..Hit::default()
         };
         ResultView::of(&hit, None)
     }

@@ -121,13 +121,13 @@ fn a_filter_looks_at_type_length_headers_and_metas_of_a_page() {
     let web = LiveWeb::new();
     let links = ["/plain", "/draft", "/large", "/english", "/no-author"];
     web.put("/", "word start", &links);
-    web.put_document("/plain", "text/plain; charset=utf-8", "word plain text");
+    web.put_file("/plain", "text/plain; charset=utf-8", b"word plain text");
     let page = |head: &str, text: &str| format!("<!doctype html>{head}<p>word {text}</p><a href=/far>far</a>");
     let author = "<meta name=Author content=Jana>";
-    web.put_document("/draft", "text/html", &page(&format!("{author}<meta name=status content=Draft>"), "draft"));
-    web.put_document("/large", "text/html", &page(author, &"large ".repeat(2_000)));
-    web.put_document("/english", "text/html; charset=utf-8", &page(author, "kept"));
-    web.put_document("/no-author", "text/html", &page("", "anonymous"));
+    web.put_file("/draft", "text/html", page(&format!("{author}<meta name=status content=Draft>"), "draft").as_bytes());
+    web.put_file("/large", "text/html", page(author, &"large ".repeat(2_000)).as_bytes());
+    web.put_file("/english", "text/html; charset=utf-8", page(author, "kept").as_bytes());
+    web.put_file("/no-author", "text/html", page("", "anonymous").as_bytes());
     let seine = Seine::new();
     let settings = "[crawl]\ngeneration = \"pages\"\n[filters.pages]\nrules = [\n\
           \"deny meta.status = draft\",\n  # long ones are lists\n  \"deny content-length in 5000..\",\n\

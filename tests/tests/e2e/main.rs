@@ -4,6 +4,7 @@
 
 mod completeness;
 mod politeness;
+mod https;
 mod killing;
 mod two_ways;
 mod order;
@@ -17,4 +18,5 @@ mod explaining;
 mod archive;
 mod commands;
 mod server;
+mod sitemaps;
 mod pages_in_a_browser;

@@ -229,7 +229,7 @@ fn revisiting(revisit: Revisit) -> Bench {
 fn a_known_page_is_asked_for_with_its_marks_and_may_be_unchanged() {
     let mut bench = revisiting(Revisit { etag: "\"a\"".into(), saved: true, ..Revisit::default() });
     let starts = bench.starts();
-    assert!(matches!(&starts[..], [Start::Page { known, .. }] if known.etag == "\"a\""));
+    assert!(matches!(&starts[..], [Start::Page(start)] if start.known.etag == "\"a\""));
     bench.ended(1, ending(OutcomeKind::NotModified));
     assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::NotModified)]);
 }
