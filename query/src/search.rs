@@ -167,7 +167,7 @@ impl Inner {
             Some(view) => Some(view),
             None => self.index.view()?,
         };
-        let Some(View { searcher, seen_at_ms, .. }) = view.clone() else {
+        let Some(View { searcher, copies, seen_at_ms, .. }) = view.clone() else {
             return Ok(Answer { index_is_empty: true, ..Answer::default() });
         };
         let asked = parse(&request.query);
@@ -185,7 +185,7 @@ impl Inner {
             freshness: request.freshness.map(|days| Freshness::new(days, seen_at_ms)),
         };
         let Ranked { total, reachable, mut matches, facets } =
-            ranking.rank(&plan, &scoring, &searcher, &self.weights)?;
+            ranking.rank(&plan, &scoring, &searcher, &copies, &self.weights)?;
         let mut highlighter = Highlighter::new(&plan);
         let mut answer = Answer { reachable, ..Answer::default() };
         answer.index_is_empty = total == 0 && count::documents(&searcher)? == 0;
