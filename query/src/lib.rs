@@ -3,8 +3,8 @@
 //! A [`SearchRequest`] comes by [`http`] or [`rpc`] or from the command line; [`parse`] turns what was typed into what is
 //! asked for, [`plan`] into terms of the index that [`follow`] keeps fresh, by its [`vocabulary`]; [`score`] finds and
 //! scores documents, [`rank`] orders them by [`weights`] with the help of [`proximity`], [`facet`] counts them by kind,
-//! [`snippet`] shows why each page was found; [`search`] does these steps in order and gives a [`SearchResponse`].
-//! [`suggest`] completes what is being typed.
+//! [`snippet`] shows why each page was found, [`details`] what else the search page says of it; [`search`] does these
+//! steps in order and gives a [`SearchResponse`]. [`suggest`] completes what is being typed.
 
 mod request;
 mod parse;
@@ -18,6 +18,7 @@ mod facet;
 mod rank;
 mod snippet;
 mod response;
+mod details;
 mod search;
 mod suggest;
 mod http;
@@ -29,6 +30,7 @@ mod testing;
 
 use axum::Router;
 use metrics_exporter_prometheus::PrometheusHandle;
+use seine_common::config::WebConfig;
 use seine_proto::query::v1::query_server::QueryServer;
 
 pub use error::QueryError;
@@ -46,7 +48,8 @@ impl QueryService {
     }
 
     /// Search page, JSON and what watches over the process. `metrics` renders `/metrics`, which is empty without.
-    pub fn http_router(&self, metrics: Option<PrometheusHandle>) -> Router {
-        http::router(self.clone(), metrics)
+    /// To tell clients apart it must be served with their addresses (`into_make_service_with_connect_info`).
+    pub fn http_router(&self, metrics: Option<PrometheusHandle>, config: &WebConfig) -> Router {
+        http::router(self.clone(), metrics, config)
     }
 }
