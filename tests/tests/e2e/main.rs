@@ -16,4 +16,5 @@ mod explaining;
 mod archive;
 mod commands;
 mod server;
+mod openapi;
 mod pages_in_a_browser;
