@@ -69,7 +69,7 @@ deps-build:
 	@scripts/deps.sh g++ libclang-dev ca-certificates
 
 deps-test:
-	@scripts/deps.sh g++ libclang-dev ca-certificates curl python3-venv chromium fonts-noto-cjk
+	@scripts/deps.sh g++ libclang-dev ca-certificates curl openssl python3-venv chromium fonts-noto-cjk
 	@scripts/node.sh
 	@scripts/deps.sh --rust-component fmt clippy
 	@scripts/venv.sh '$(VENV)' scripts/requirements-test.txt

@@ -17,6 +17,7 @@ use crate::link_header;
 use crate::robots_directives::RobotsDirectives;
 use crate::simhash::simhash;
 use crate::usability::usability;
+use crate::value::value;
 
 #[derive(Clone, Debug)]
 pub struct AnalyserConfig {
@@ -41,6 +42,10 @@ pub struct Analysis {
     pub description: Description,
     /// The links that a crawl may follow: canonical, each once, in page order.
     pub follow: Vec<String>,
+    /// How well it matches what the crawl looks for, from 0 to 1.
+    pub value: f32,
+    /// Every `<meta>` with its name in lower case; filters may ask for them.
+    pub metas: Vec<(String, String)>,
 }
 
 pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, Error> {
@@ -115,7 +120,8 @@ pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, 
         description.usability = usability(&main, &description.lang, &config.wanted_languages);
     }
     description.declared_lang = declared_lang;
-    Ok(Analysis { description, follow })
+    let value = value(&page.keywords, &description);
+    Ok(Analysis { description, follow, value, metas: content.metas })
 }
 
 /// Main text that tells the language by itself.

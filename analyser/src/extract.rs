@@ -10,6 +10,7 @@ pub(crate) mod outline;
 pub(crate) mod foreign;
 pub(crate) mod links;
 pub(crate) mod linked_data;
+pub(crate) mod metas;
 pub(crate) mod metadata;
 
 use html5gum::State;

@@ -8,7 +8,7 @@ mod plain_text;
 mod feed;
 mod xml;
 mod json;
-mod markup;
+pub(crate) mod markup;
 
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::TextBlock;
@@ -49,6 +49,8 @@ pub(crate) struct Content {
     /// What incomplete links are completed from, where not from the page.
     pub base: Option<String>,
     pub robots: RobotsDirectives,
+    /// Every `<meta>` with its name in lower case, as far as they are kept.
+    pub metas: Vec<(String, String)>,
 }
 
 pub(crate) trait Format: Sync {

@@ -20,8 +20,9 @@ use tonic::{Status, Streaming};
 use crate::analyse::{AnalyserConfig, Analysis, analyse};
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
+use crate::filtering::{self, CompiledFilters};
 use crate::metrics;
-use crate::value::value;
+use crate::sitemap;
 use filesaver_link::FilesaverLink;
 
 /// Pages of one stream that are under way at once.
@@ -38,6 +39,7 @@ struct Gone;
 
 pub(crate) struct Intake {
     config: Arc<AnalyserConfig>,
+    filters: Arc<CompiledFilters>,
     cpu: CpuPool,
     answers: Answers,
     link: FilesaverLink,
@@ -56,13 +58,25 @@ struct UnderWay {
 
 struct Analysed {
     under_way: UnderWay,
-    result: Result<(FetchedPage, Analysis), Error>,
+    result: Result<Done, Error>,
+}
+
+enum Done {
+    Page(Box<(FetchedPage, Analysis)>),
+    Sitemap(sitemap::Sitemap),
 }
 
 impl Intake {
-    pub fn new(filesaver: Channel, config: Arc<AnalyserConfig>, cpu: CpuPool, answers: Answers) -> Self {
+    pub fn new(
+        filesaver: Channel,
+        config: Arc<AnalyserConfig>,
+        filters: Arc<CompiledFilters>,
+        cpu: CpuPool,
+        answers: Answers,
+    ) -> Self {
         Self {
             config,
+            filters,
             cpu,
             answers,
             link: FilesaverLink::new(filesaver),
@@ -112,14 +126,23 @@ impl Intake {
             let request = SaveRequest { withdrawn: request.withdrawn, ..SaveRequest::default() };
             return self.save(UnderWay { page_id, bytes: 0 }, request).await;
         }
-        let Some(page) = request.page else {
+        let Some(mut page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
         let under_way = UnderWay { page_id, bytes: page.body.len() };
         self.bytes_under_way += under_way.bytes;
-        let (cpu, config) = (self.cpu.clone(), Arc::clone(&self.config));
+        let (cpu, config, filters) = (self.cpu.clone(), Arc::clone(&self.config), Arc::clone(&self.filters));
         self.analysing.spawn(async move {
-            let work = move || analyse(&page, &config).map(|analysis| (page, analysis));
+            let work = move || {
+                if page.sitemap {
+                    return sitemap::read(&page).map(Done::Sitemap);
+                }
+                let mut analysis = analyse(&page, &config)?;
+                filtering::apply(&page, &mut analysis, &filters);
+                // They have done their work and need not travel on.
+                (page.enumeration, page.generation) = (None, None);
+                Ok(Done::Page(Box::new((page, analysis))))
+            };
             Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
         });
         Ok(())
@@ -129,7 +152,11 @@ impl Intake {
     async fn analysed(&mut self, Analysed { under_way, result }: Analysed) -> Result<(), Gone> {
         let page_id = under_way.page_id;
         let (page, analysis) = match result {
-            Ok(done) => done,
+            Ok(Done::Page(done)) => *done,
+            Ok(Done::Sitemap(sitemap)) => {
+                self.bytes_under_way -= under_way.bytes;
+                return self.sitemap_read(page_id, sitemap).await;
+            }
             Err(error) => {
                 self.bytes_under_way -= under_way.bytes;
                 return self.failed(page_id, error.to_string()).await;
@@ -141,12 +168,23 @@ impl Intake {
             generate: analysis.description.generate,
             fingerprint: analysis.description.fingerprint,
             title: analysis.description.title.clone(),
-            value: value(&page.keywords, &analysis.description),
+            value: analysis.value,
             usability: analysis.description.usability,
+            generation_rule: analysis.description.generation_rule.clone(),
+            enumeration_rule: analysis.description.enumeration_rule.clone(),
+            ..ParsedPage::default()
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;
         let (page, description) = (Some(page), Some(analysis.description));
         self.save(under_way, SaveRequest { page, description, ..SaveRequest::default() }).await
+    }
+
+    /// There is nothing to save in a sitemap.
+    async fn sitemap_read(&mut self, page_id: u64, sitemap: sitemap::Sitemap) -> Result<(), Gone> {
+        let sitemap::Sitemap { pages, lastmod_ms, sitemaps } = sitemap;
+        let parsed = ParsedPage { links: pages, lastmod_ms, sitemaps, ..ParsedPage::default() };
+        self.answer(page_id, Event::Parsed(parsed)).await?;
+        self.answer(page_id, Event::Saved(SavedPage::default())).await
     }
 
     async fn save(&mut self, under_way: UnderWay, request: SaveRequest) -> Result<(), Gone> {

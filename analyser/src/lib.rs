@@ -4,8 +4,9 @@
 //! [`content_type`] says what the bytes claim to be and [`format`] how to read them. For HTML, [`charset`] turns them
 //! into characters, [`parse`] reads them once while [`extract`] collects text, links and metadata, and [`main_text`]
 //! tells what a reader came for; [`robots_directives`], [`language`], [`usability`], [`fingerprint`] and [`simhash`] add
-//! what follows from these, and [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function. The [`filesaver`] then makes page and
-//! description durable: a WARC archive and a log that the indexer follows.
+//! what follows from these, and [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function;
+//! [`filtering`] then says what of it is followed and indexed. A [`sitemap`] is read for its addresses alone. The
+//! [`filesaver`] makes page and description durable: a WARC archive and a log that the indexer follows.
 
 pub mod rpc;
 mod intake;
@@ -25,6 +26,8 @@ mod language;
 mod usability;
 mod fingerprint;
 mod value;
+mod sitemap;
+mod filtering;
 mod simhash;
 pub mod filesaver;
 mod cpu_pool;

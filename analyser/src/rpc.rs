@@ -12,6 +12,7 @@ use tonic::{Code, Request, Response, Status, Streaming};
 use crate::analyse::AnalyserConfig;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
+use crate::filtering::CompiledFilters;
 use crate::intake::{ANSWERS_PER_STREAM, Intake};
 use crate::owned_stream::OwnedStream;
 
@@ -19,12 +20,14 @@ use crate::owned_stream::OwnedStream;
 pub struct AnalyserService {
     filesaver: Channel,
     config: Arc<AnalyserConfig>,
+    /// Of all collectors' crawls.
+    filters: Arc<CompiledFilters>,
     cpu: CpuPool,
 }
 
 impl AnalyserService {
     pub fn new(filesaver: Channel, config: AnalyserConfig) -> Self {
-        Self { filesaver, config: Arc::new(config), cpu: CpuPool::new("analyser-cpu") }
+        Self { filesaver, config: Arc::new(config), filters: Arc::default(), cpu: CpuPool::new("analyser-cpu") }
     }
 
     /// The gRPC service, with its message limits set.
@@ -44,7 +47,8 @@ impl Analyser for AnalyserService {
         request: Request<Streaming<AnalyseRequest>>,
     ) -> Result<Response<Self::AnalyseStream>, Status> {
         let (answers, to_send) = mpsc::channel(ANSWERS_PER_STREAM);
-        let intake = Intake::new(self.filesaver.clone(), Arc::clone(&self.config), self.cpu.clone(), answers);
+        let (config, filters) = (Arc::clone(&self.config), Arc::clone(&self.filters));
+        let intake = Intake::new(self.filesaver.clone(), config, filters, self.cpu.clone(), answers);
         Ok(Response::new(OwnedStream::spawn(to_send, intake.run(request.into_inner()))))
     }
 }

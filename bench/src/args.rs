@@ -25,6 +25,9 @@ pub struct Args {
     /// URLs that the frontier takes in
     #[arg(long, default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
     pub frontier_urls: u64,
+    /// Documents that are searched; their index is kept in the work directory
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    pub search_documents: u32,
     /// Measure the frontier with so many URLs, and print the figures as JSON
     #[arg(long, hide = true)]
     pub frontier_of: Option<u64>,
@@ -41,6 +44,7 @@ pub enum Part {
     Frontier,
     Refresh,
     SlowHosts,
+    Search,
 }
 
 impl Args {

@@ -125,7 +125,8 @@ impl Stat {
     }
 }
 
-struct KilledOnDrop(Child);
+/// A child that does not outlive its measurement.
+pub struct KilledOnDrop(pub Child);
 
 impl Drop for KilledOnDrop {
     fn drop(&mut self) {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::frontier::FrontierReport;
 use crate::measure::Cost;
 use crate::refresh_simulation::PolicyResult;
+use crate::search::SearchReport;
 use crate::slow_hosts::SlowHosts;
 use crate::web::Sighting;
 
@@ -19,6 +20,7 @@ pub struct Report {
     pub frontier: Option<FrontierReport>,
     pub refresh: Vec<PolicyResult>,
     pub slow_hosts: Option<SlowHosts>,
+    pub search: Option<SearchReport>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -58,6 +60,7 @@ impl Report {
             frontier: None,
             refresh: Vec::new(),
             slow_hosts: None,
+            search: None,
             remarks: Vec::new(),
         }
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::frontier::FrontierReport;
 use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
+use crate::search::SearchReport;
 
 pub fn render(report: &Report) -> String {
     let mut text = format!(
@@ -48,6 +49,10 @@ pub fn render(report: &Report) -> String {
             slow.without_slow,
             slow.ratio()
         );
+    }
+    if let Some(report) = &report.search {
+        text.push('\n');
+        text.push_str(&aligned(&search(report)));
     }
     for remark in &report.remarks {
         let _ = writeln!(text, "\n{remark}");
@@ -162,6 +167,33 @@ fn frontier(report: &FrontierReport) -> Vec<Vec<String>> {
         row(
             format!("collisions of {} fingerprints, CPU s", report.fingerprinted),
             format!("{}, {:.1}", report.collisions, report.fingerprint_cpu_seconds),
+        ),
+    ]
+}
+
+fn search(report: &SearchReport) -> Vec<Vec<String>> {
+    let row = |what: String, seine: f64, other: f64, digits: usize| {
+        vec![what, format!("{seine:.digits$}"), format!("{other:.digits$}"), format!("{:.2}", seine / other)]
+    };
+    let head = format!("search in {} documents", report.documents);
+    let (seine, tantivy, indexing) = (&report.seine, &report.tantivy, &report.indexing);
+    vec![
+        [head.as_str(), "seine", "tantivy alone", "ratio"].map(str::to_owned).to_vec(),
+        row(format!("indexing {} of them, documents/s", indexing.documents), indexing.seine, indexing.tantivy, 0),
+        row("two words, one client, p50 ms".to_owned(), seine.p50, tantivy.p50, 2),
+        row("the same, p99 ms".to_owned(), seine.p99, tantivy.p99, 2),
+        row(
+            format!("{} clients, queries/s", report.clients),
+            report.seine_queries_per_second,
+            report.tantivy_queries_per_second,
+            0,
+        ),
+        ["", "crawling", "idle", "ratio"].map(str::to_owned).to_vec(),
+        row(
+            format!("p95 ms while {:.0} pages/s are crawled", report.crawled_pages_per_second),
+            report.crawling.p95,
+            seine.p95,
+            2,
         ),
     ]
 }

@@ -107,6 +107,9 @@ pub struct CrawlFlags {
     /// Do not obey robots.txt: only for sites that are yours
     #[arg(long)]
     pub no_robots: bool,
+    /// Do not read the sitemaps that robots.txt names
+    #[arg(long)]
+    pub no_sitemaps: bool,
     #[command(flatten)]
     pub limits: LimitFlags,
     #[command(flatten)]
@@ -152,10 +155,22 @@ pub struct LimitFlags {
     /// Take this query parameter off every URL, such as 'utm_*' or PHPSESSID
     #[arg(long, value_name = "NAME")]
     pub strip_parameter: Vec<String>,
-    /// For bounded-breadth: a word that makes a page valuable
+    /// Which filter of the settings decides whose links are followed [default: enumeration-default]
+    #[arg(long, value_name = "FILTER")]
+    pub enumeration: Option<String>,
+    /// Which filter of the settings decides what is indexed [default: generation-default]
+    #[arg(long, value_name = "FILTER")]
+    pub generation: Option<String>,
+    /// Do not follow links of a second page in a row whose usability is below, 0 to 1 [default: 0, follow all]
+    #[arg(long, value_name = "USABILITY")]
+    pub unusable_below: Option<f32>,
+    /// Index only pages that --keyword makes valuable; the links of others are followed all the same
+    #[arg(long)]
+    pub keep_only_valuable: bool,
+    /// A word that makes a page valuable, for --keep-only-valuable and bounded-breadth
     #[arg(long, value_name = "WORD")]
     pub keyword: Vec<String>,
-    /// For bounded-breadth: from which value on a page is valuable, 0 to 1 [default: 0.3]
+    /// From which value on a page is valuable, 0 to 1 [default: 0.3]
     #[arg(long, value_name = "VALUE")]
     pub value_threshold: Option<f32>,
     /// For bounded-breadth: so many links of valuable pages may wait at once [default: 1000]
@@ -403,6 +418,12 @@ pub enum ConfigCommand {
         /// The file [default: seine.toml]
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
+        /// Tell what the crawl's filters decide for this URL before it is fetched
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// How many links away from the start that URL is
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        depth: u32,
     },
 }
 

@@ -5,9 +5,11 @@ use seine_common::admission::{self, AdmissionSettings};
 use seine_common::config::{
     Config, CrawlDefaults, HostOverride, RefreshDefaults, RefreshPolicyName, StrategyName, parse_delay, parse_span,
 };
+use seine_common::filter::FilterSettings;
 use seine_common::fingerprint::Fingerprinter;
 use seine_common::scope::ScopeKind;
 use seine_common::url::CanonicalUrl;
+use seine_proto::common::v1::Filter;
 use seine_proto::monitor::v1::{Admission, Crawl, HostSettings, Refresh, RefreshPolicy, Scope, Strategy};
 
 use crate::args::{CrawlFlags, ScopeFlag, StrategyFlag};
@@ -48,6 +50,20 @@ pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
         return Err(Failure::usage(
             "the strategy bounded-breadth needs to know what makes a page valuable; name words with --keyword",
         ));
+    }
+    let value_threshold = flags.limits.value_threshold.unwrap_or(defaults.value_threshold);
+    let mut generation = filter(config, "generation", flags.limits.generation.as_ref())?;
+    if flags.limits.keep_only_valuable || defaults.keep_only_valuable {
+        if keywords.is_empty() {
+            return Err(Failure::usage(
+                "only valuable pages are to be kept, but nothing makes a page valuable; name words with --keyword",
+            ));
+        }
+        generation.min_value = value_threshold;
+    }
+    let unusable_below = flags.limits.unusable_below.unwrap_or(defaults.unusable_below);
+    if !(0.0..=1.0).contains(&unusable_below) {
+        return Err(Failure::usage(format!("--unusable-below: {unusable_below} is not from 0 to 1")));
     }
     let delay = match flags.delay {
         Some(seconds) => parse_delay(seconds).map_err(|problem| Failure::usage(format!("--delay: {problem}")))?,
@@ -93,10 +109,28 @@ pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
         max_bytes_per_host: flags.limits.max_bytes_per_host.or(defaults.max_bytes_per_host),
         max_attempts: manners.attempts.unwrap_or(defaults.attempts),
         keywords,
-        value_threshold: flags.limits.value_threshold.unwrap_or(defaults.value_threshold),
+        value_threshold,
         breadth_budget: flags.limits.breadth_budget.unwrap_or(defaults.breadth_budget),
         refresh: Some(refresh(flags, &defaults.refresh)?),
+        ignore_sitemaps: flags.no_sitemaps || !defaults.sitemaps,
+        enumeration: message(filter(config, "enumeration", flags.limits.enumeration.as_ref())?),
+        generation: message(generation),
+        unusable_below,
     })
+}
+
+/// The filter that the flag names, or else the settings.
+fn filter(config: &Config, key: &'static str, flag: Option<&String>) -> Result<FilterSettings> {
+    let default = if key == "enumeration" { &config.crawl.enumeration } else { &config.crawl.generation };
+    config.filters.get(key, flag.unwrap_or(default)).cloned().map_err(Failure::usage)
+}
+
+/// A filter that allows everything need not travel.
+fn message(filter: FilterSettings) -> Option<Filter> {
+    let FilterSettings { name, rules, otherwise_deny, max_links, content_type, min_value } = filter;
+    let message = Filter { name, rules, otherwise_deny, max_links, content_type, min_value };
+    let open = Filter { name: message.name.clone(), ..Filter::default() };
+    Some(message).filter(|message| *message != open)
 }
 
 /// What the settings name, and what the command line adds.
@@ -225,6 +259,14 @@ mod tests {
     }
 
     #[test]
+    fn filters_travel_only_where_they_deny_something() {
+        let open = settings(&["http://a.test/"]).unwrap();
+        assert_eq!((open.enumeration, open.generation), (None, None));
+        let valuable = settings(&["http://a.test/", "--keyword", "river", "--keep-only-valuable"]).unwrap();
+        assert_eq!(valuable.generation.unwrap().min_value, valuable.value_threshold);
+    }
+
+    #[test]
     fn wrong_values_are_usage_errors() {
         for flags in [
             ["http://a.test/", "--delay", "-1"],
@@ -235,9 +277,12 @@ mod tests {
             ["http://a.test/", "--host-settings", "a.test delay=-1"],
             ["http://a.test/", "--every", "sometimes"],
             ["http://a.test/", "--refresh-policy", "best"],
+            ["http://a.test/", "--generation", "articles"],
+            ["http://a.test/", "--unusable-below", "2"],
         ] {
             assert_eq!(settings(&flags).unwrap_err().exit_code(), 2, "{flags:?}");
         }
         assert!(settings(&["a.test"]).is_err());
+        assert!(settings(&["http://a.test/", "--keep-only-valuable"]).is_err());
     }
 }

@@ -127,6 +127,11 @@ fn show(status: Option<&CrawlStatus>, target: &Target) -> Result<()> {
     let settings = status.crawl.clone().unwrap_or_default();
     let limit = settings.max_pages.map_or_else(|| "unlimited".to_owned(), |pages| pages.to_string());
     say!("  starts from        {}", settings.seeds.join(" "));
+    for (what, filter) in [("links", &settings.enumeration), ("index", &settings.generation)] {
+        if let Some(filter) = filter {
+            say!("  filter for {what}   {}, {} rules", filter.name, filter.rules.len());
+        }
+    }
     say!("  pages              {} of {limit}, {} bytes", status.pages, status.bytes);
     say!("  redirected         {}", status.redirected);
     say!("  failed             {}", status.failed);

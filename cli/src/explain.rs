@@ -1,7 +1,7 @@
 //! `seine explain`: what is known about a URL, and why.
 
 use seine_common::config::Config;
-use seine_proto::monitor::v1::{CrawlVerdict, ExplainRequest, ExplainResponse, OutcomeKind, Visit};
+use seine_proto::monitor::v1::{CrawlVerdict, ExplainRequest, ExplainResponse, Outcome, OutcomeKind, Visit};
 use serde_json::json;
 
 use crate::End;
@@ -37,6 +37,9 @@ fn as_json(answer: &ExplainResponse) -> serde_json::Value {
             "next_visit": verdict.next_visit_ms.and_then(time_text),
             "duplicate_of": said(&verdict.duplicate_of),
             "in_index": verdict.in_index,
+            "enumeration": said(&verdict.enumeration),
+            "generation": said(&verdict.generation),
+            "usability": saved(verdict).map(|outcome| outcome.usability),
             "visits": verdict.visits.iter().map(visit).collect::<Vec<_>>(),
             "discovered_from": said(&verdict.discovered_from),
             "status": verdict.outcome.as_ref().map(|outcome| outcome.status),
@@ -73,6 +76,10 @@ fn kind_name(kind: OutcomeKind) -> String {
     kind.as_str_name().trim_start_matches("OUTCOME_KIND_").to_ascii_lowercase().replace('_', " ")
 }
 
+fn saved(verdict: &CrawlVerdict) -> Option<&Outcome> {
+    verdict.outcome.as_ref().filter(|outcome| outcome.kind() == OutcomeKind::Saved)
+}
+
 fn said(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
@@ -100,6 +107,8 @@ fn print(answer: &ExplainResponse) {
             ("robots.txt:", &verdict.robots),
             ("found on", &verdict.discovered_from),
             ("same text as", &verdict.duplicate_of),
+            ("links:", &verdict.enumeration),
+            ("index:", &verdict.generation),
         ] {
             if !text.is_empty() {
                 say!("    {what} {text}");

@@ -73,7 +73,7 @@ async fn run(command: Command) -> Result<End> {
         Command::Crawls(arguments) => crawls::run(arguments, &config).await,
         Command::Explain(arguments) => explain::run(arguments, &config).await,
         Command::Config(ConfigCommand::Default) => config::print_default(),
-        Command::Config(ConfigCommand::Check { .. }) => config::report_valid(),
+        Command::Config(ConfigCommand::Check { url, depth, .. }) => config::report_valid(&config, url, depth),
         Command::Export(_) => Err(Failure::usage("export is not available yet")),
         Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
         Command::Index(IndexCommand::Forget { what, target }) => index::forget(what, target, &config).await,

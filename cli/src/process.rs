@@ -127,7 +127,7 @@ impl Process {
             None
         };
         if has(Role::Analyser) {
-            let analyser = AnalyserService::new(channels.to(Role::Filesaver), AnalyserConfig::default());
+            let analyser = AnalyserService::new(channels.to(Role::Filesaver), analyser_config(&config));
             routes.add_service(analyser.into_server());
         }
         let nodes = NodeTable::new(Clock::System);
@@ -245,6 +245,14 @@ fn monitor_config(config: &Config) -> MonitorConfig {
         collector_memory: config.fetch.memory_bytes,
         collector_load: config.fetch.max_load,
         ..MonitorConfig::default()
+    }
+}
+
+fn analyser_config(config: &Config) -> AnalyserConfig {
+    AnalyserConfig {
+        wanted_languages: config.analyse.languages.clone(),
+        keeps_ip: config.analyse.keep_ip,
+        ..AnalyserConfig::default()
     }
 }
 

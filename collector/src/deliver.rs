@@ -169,10 +169,19 @@ impl Courier {
                     // Second attempt: its links are known.
                     return;
                 }
-                let (links, link_hashes) = (page.links, Vec::new());
-                let (generate, fingerprint, title) = (page.generate, page.fingerprint, page.title);
-                let (value, usability) = (page.value, page.usability);
-                let parsed = Parsed { links, link_hashes, generate, fingerprint, title, value, usability };
+                let parsed = Parsed {
+                    links: page.links,
+                    link_hashes: Vec::new(),
+                    generate: page.generate,
+                    fingerprint: page.fingerprint,
+                    title: page.title,
+                    value: page.value,
+                    usability: page.usability,
+                    lastmod_ms: page.lastmod_ms,
+                    sitemaps: page.sitemaps,
+                    generation_rule: page.generation_rule,
+                    enumeration_rule: page.enumeration_rule,
+                };
                 Event::Parsed { page: id, parsed }
             }
             Some(Answer::Saved(saved)) => Event::Saved { page: id, archive: saved.archive },

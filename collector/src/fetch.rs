@@ -39,6 +39,8 @@ use crate::gate::BodyPermit;
 #[derive(Clone, Copy, Debug)]
 pub struct FetchLimits {
     pub max_body_bytes: u64,
+    /// Otherwise only types that can be pages.
+    pub any_type: bool,
     pub timeout: Duration,
 }
 
@@ -126,7 +128,7 @@ impl OriginClient {
             body::drain(&mut response).await;
             return Err(ending);
         }
-        if !content_type::is_wanted(response.headers()) {
+        if !limits.any_type && !content_type::is_wanted(response.headers()) {
             let kind = response.headers().get(::http::header::CONTENT_TYPE).map(|value| value.as_bytes());
             let detail = String::from_utf8_lossy(kind.unwrap_or_default()).into_owned();
             return Err(Ending::new(OutcomeKind::UnwantedType, detail).with_status(status.as_u16()));

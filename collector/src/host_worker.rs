@@ -23,7 +23,7 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::collector_message::Message;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Pin, ReturnLease, Robots, Settle, WantUrls};
 
-use self::events::{Action, Origin, Start};
+use self::events::{Action, Origin, Start, StartPage};
 use self::origins::{Origins, State};
 use self::pacing::{Marks, Pacing};
 use self::pages::Pages;
@@ -104,6 +104,10 @@ impl HostWorker {
         self.pages.get(page).map(|page| page.queued.depth)
     }
 
+    pub fn is_sitemap(&self, page: events::PageId) -> bool {
+        self.pages.get(page).is_some_and(|page| page.queued.is_sitemap)
+    }
+
     pub fn observe(&mut self, marks: Marks) {
         self.pacing.observe(marks);
     }
@@ -175,10 +179,13 @@ impl HostWorker {
                     actions.push(Action::FindAddress { origin, url });
                     return;
                 }
-                Judgement::Withdraw(rule) => {
+                Judgement::Withdraw { rule, keep_document } => {
                     let ending = Ending::new(OutcomeKind::Excluded, rule);
                     let page = self.take_without_request();
-                    self.withdraw(page, &ending, 0, actions);
+                    match keep_document {
+                        true => self.settle(page, Outcome { withdrawn: true, ..ending.to_outcome(0) }, actions),
+                        false => self.withdraw(page, &ending, 0, actions),
+                    }
                 }
                 // The lease that fetches will settle it, as all others that robots.txt refuses.
                 Judgement::Refused(ending) if self.terms.prepare && ending.kind == OutcomeKind::RefusedByRobots => {
@@ -206,8 +213,8 @@ impl HostWorker {
     }
 
     fn judge(&self, queued: &QueuedUrl) -> Judgement {
-        if let Some(rule) = queued.revisit.as_ref().map(|revisit| &revisit.withdraw).filter(|rule| !rule.is_empty()) {
-            return Judgement::Withdraw(rule.clone());
+        if let Some(revisit) = queued.revisit.as_ref().filter(|revisit| !revisit.withdraw.is_empty()) {
+            return Judgement::Withdraw { rule: revisit.withdraw.clone(), keep_document: revisit.keep_document };
         }
         let url = match CanonicalUrl::parse(&queued.url) {
             Ok(url) if url.host().as_str() == &*self.terms.host => url,
@@ -271,14 +278,15 @@ impl HostWorker {
         let Cleared { origin, url, .. } = self.cleared.take()?;
         let queued = self.window.take_first()?;
         debug_assert_eq!(&*queued.url, url.as_str());
-        let depth = queued.depth;
+        let (depth, is_sitemap) = (queued.depth, queued.is_sitemap);
         let known = queued
             .revisit
             .as_ref()
             .map(|revisit| Known { etag: revisit.etag.clone(), last_modified: revisit.last_modified.clone() });
         let page = self.pages.take(queued, true);
         let request = self.pacing.start(now);
-        Some(Start::Page { page, origin, url, depth, known: known.unwrap_or_default(), request })
+        let known = known.unwrap_or_default();
+        Some(Start::Page(StartPage { page, origin, url, depth, is_sitemap, known, request }))
     }
 
     /// Settles a page that is not there, or withdraws it first when that makes it gone for good.
@@ -352,8 +360,11 @@ enum Judgement {
     Waits(Origin),
     New(Origin, CanonicalUrl),
     Refused(Ending),
-    /// It is in the index and excluded now, by this rule.
-    Withdraw(String),
+    /// It is saved and excluded now, by this rule; its document goes too, unless another crawl has it.
+    Withdraw {
+        rule: String,
+        keep_document: bool,
+    },
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Links that the Monitor is known to have, so that the menu of a site does not travel with each of its pages.
 //!
 //! A link is remembered once the page it stood on is settled, which the Monitor does durably and after the page's
-//! links; so a link that is held back here is never lost. It is sent again when it is met at a smaller depth. The
-//! memory is cleared with every new stream, and keyed by the crawl with its settings: a changed scope asks anew.
+//! links; so a link that is held back here is never lost. It is sent again when it is met at a smaller depth, or at any
+//! other depth where a filter looks at that. The memory is cleared with every new stream, and keyed by the crawl with its
+//! settings: a changed scope asks anew.
 //!
 //! Two generations bound it: when the younger is full it becomes the older, and what was not met since is forgotten.
 
@@ -50,16 +51,26 @@ struct Generations {
 
 /// One crawl with its settings.
 #[derive(Clone, Copy, Debug)]
-pub struct CrawlKey(u64);
+pub struct CrawlKey {
+    key: u64,
+    /// A filter may admit a link at a greater depth than where it denies it.
+    by_depth: bool,
+}
 
 impl LinkMemory {
     pub fn crawl_key(&self, crawl: &Crawl) -> CrawlKey {
-        CrawlKey(self.hasher.hash_one(format!("{crawl:?}")))
+        let filters = [&crawl.enumeration, &crawl.generation];
+        let mut rules = filters.into_iter().flatten().flat_map(|filter| &filter.rules);
+        CrawlKey {
+            key: self.hasher.hash_one(format!("{crawl:?}")),
+            by_depth: rules.any(|rule| rule.to_ascii_lowercase().contains("depth")),
+        }
     }
 
     /// Takes out the links that need not be sent, and gives the hashes of all.
     pub fn sift(&self, crawl: CrawlKey, links: &mut Vec<String>, depth: u32) -> Vec<u64> {
-        let hashes: Vec<u64> = links.iter().map(|link| self.hasher.hash_one((crawl.0, link))).collect();
+        let told_apart = if crawl.by_depth { depth } else { 0 };
+        let hashes: Vec<u64> = links.iter().map(|link| self.hasher.hash_one((crawl.key, told_apart, link))).collect();
         let generations = self.lock();
         let mut next = hashes.iter();
         links.retain(|_| next.next().is_none_or(|hash| !generations.has(*hash, depth)));
@@ -99,6 +110,8 @@ impl Generations {
 
 #[cfg(test)]
 mod tests {
+    use seine_proto::common::v1::Filter;
+
     use super::*;
 
     fn crawl(name: &str) -> Crawl {
@@ -136,6 +149,17 @@ mod tests {
         memory.remember(&hashes, 4);
         memory.remember(&hashes, 9);
         assert!(sifted(&memory, key, &["x"], 4).is_empty());
+    }
+
+    #[test]
+    fn where_a_filter_looks_at_the_depth_each_depth_counts() {
+        let memory = LinkMemory::default();
+        let filter = Filter { rules: vec!["deny depth < 2".into()], ..Filter::default() };
+        let key = memory.crawl_key(&Crawl { generation: Some(filter), ..crawl("a") });
+        let hashes = memory.sift(key, &mut vec!["x".into()], 1);
+        memory.remember(&hashes, 1);
+        assert!(sifted(&memory, key, &["x"], 1).is_empty());
+        assert_eq!(sifted(&memory, key, &["x"], 2), ["x"]);
     }
 
     #[test]

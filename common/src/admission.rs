@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use self::host_list::HostList;
 pub use self::host_pattern::HostPattern;
+pub(crate) use self::pattern::as_canonical;
 use self::pattern::{PatternSet, Subject};
 use self::strip::Stripper;
 pub use self::verdict::{AdmissionError, Admitted, Exclusion, RuleName, WrongPattern};

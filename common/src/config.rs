@@ -4,6 +4,7 @@
 //! text over a table whose keys are checked (an unknown one is refused with the nearest known) to [`Config`], in which
 //! every value can be used as it is. Everything is read before anything is opened.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,11 +13,14 @@ use serde::Deserialize;
 use toml::Value;
 
 mod crawl;
+mod filters;
 mod server;
 mod keys;
 
 pub use crawl::{CrawlDefaults, HostOverride, RefreshDefaults, RefreshPolicyName, StrategyName, parse_span};
 use crawl::{RawCrawl, RawRefresh};
+pub use filters::FilterBook;
+use filters::RawFilter;
 use server::RawServer;
 pub use server::{ClientLimit, CorsOrigins, ServerConfig, WebConfig};
 
@@ -37,16 +41,31 @@ pub enum ConfigError {
     Value { key: &'static str, problem: String },
     #[error("a setting has a value of the wrong kind: {0}")]
     Kind(String),
+    #[error("the settings in [filters] are wrong: {0}")]
+    Filter(#[from] crate::filter::FilterError),
+    #[error("the filter {name:?} has otherwise = {value:?}; write \"allow\" or \"deny\"")]
+    Otherwise { name: String, value: String },
+    #[error("the setting crawl.{key} names the filter {name:?}, which does not exist; {advice}")]
+    NoFilter { key: &'static str, name: String, advice: String },
 }
 
 #[derive(Clone, Debug)]
 pub struct Config {
     pub crawl: CrawlDefaults,
+    pub filters: FilterBook,
+    pub analyse: AnalyseConfig,
     pub fetch: FetchConfig,
     pub store: StoreConfig,
     pub index: IndexConfig,
     pub server: ServerConfig,
     pub log_level: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct AnalyseConfig {
+    /// ISO 639-1 codes; empty means all.
+    pub languages: Vec<String>,
+    pub keep_ip: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -75,11 +94,19 @@ pub struct IndexConfig {
 struct Raw {
     crawl: RawCrawl,
     refresh: RawRefresh,
+    filters: BTreeMap<String, RawFilter>,
+    analyse: RawAnalyse,
     fetch: RawFetch,
     store: RawStore,
     index: RawIndex,
     server: RawServer,
     log: RawLog,
+}
+
+#[derive(Deserialize)]
+struct RawAnalyse {
+    languages: Vec<String>,
+    keep_ip: bool,
 }
 
 #[derive(Deserialize)]
@@ -151,8 +178,14 @@ impl Raw {
         }
         within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 20, 1 << 40)?;
         within("index.memory_bytes", self.index.memory_bytes as u64, 15_000_000, 4 << 30)?;
+        let crawl = self.crawl.validate(self.refresh)?;
+        let filters = FilterBook::of(self.filters)?;
+        filters.get("enumeration", &crawl.enumeration)?;
+        filters.get("generation", &crawl.generation)?;
         Ok(Config {
-            crawl: self.crawl.validate(self.refresh)?,
+            crawl,
+            filters,
+            analyse: AnalyseConfig { languages: languages(self.analyse.languages)?, keep_ip: self.analyse.keep_ip },
             fetch: FetchConfig {
                 connect_timeout: seconds("fetch.connect_timeout", self.fetch.connect_timeout, 0.1, 600.0)?,
                 request_timeout: seconds("fetch.request_timeout", self.fetch.request_timeout, 0.1, 600.0)?,
@@ -181,6 +214,14 @@ impl Raw {
                 other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),
             },
         })
+    }
+}
+
+fn languages(codes: Vec<String>) -> Result<Vec<String>, ConfigError> {
+    let wrong = codes.iter().find(|code| code.len() != 2 || !code.bytes().all(|byte| byte.is_ascii_lowercase()));
+    match wrong {
+        Some(code) => Err(value("analyse.languages", format!("{code:?} is not a code of two letters such as en"))),
+        None => Ok(codes),
     }
 }
 

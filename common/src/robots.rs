@@ -6,8 +6,10 @@
 pub mod lines;
 pub mod pattern;
 pub mod rules;
+mod sitemaps;
 
 pub use rules::{Decision, Rules};
+pub use sitemaps::sitemaps;
 
 /// What is read of a robots.txt file; rules behind the cut do not count (RFC 9309, 2.5).
 pub const MAX_ROBOTS_BYTES: usize = 500 * 1024;

@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use seine_common::document_id::DocumentId;
 use seine_indexer::IndexerConfig;
 use seine_indexer::entry::{Entry, Page};
 use seine_indexer::schema;
@@ -156,6 +157,7 @@ fn plain(texts: &[String], per_commit: usize, memory_bytes: usize) {
     let mut writer: IndexWriter = index.writer_with_num_threads(1, memory_bytes).expect("a writer");
     for (number, page) in pages(texts).enumerate() {
         let mut document = TantivyDocument::new();
+        document.add_bytes(fields.id, DocumentId::of(&page.url).as_bytes());
         document.add_text(fields.url, &page.url);
         for site in ["www.example.org", "example.org", "org"] {
             document.add_text(fields.site, site);
@@ -167,8 +169,7 @@ fn plain(texts: &[String], per_commit: usize, memory_bytes: usize) {
         document.add_text(fields.crawl, &page.crawl);
         document.add_i64(fields.fetched_at, page.fetched_at_ms);
         document.add_u64(fields.token, page.token);
-        document.add_u64(fields.fingerprint, page.fingerprint);
-        writer.delete_term(tantivy::Term::from_field_text(fields.url, &page.url));
+        writer.delete_term(tantivy::Term::from_field_bytes(fields.id, DocumentId::of(&page.url).as_bytes()));
         writer.add_document(document).expect("added");
         if (number + 1) % per_commit == 0 {
             writer.commit().expect("committed");

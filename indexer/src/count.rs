@@ -1,4 +1,4 @@
-//! How many documents a committed index holds; tombstones are none.
+//! How many documents a committed index holds; tombstones and folded pages are none.
 
 use tantivy::collector::Count;
 use tantivy::query::TermQuery;
@@ -10,7 +10,8 @@ use crate::schema;
 pub fn documents(searcher: &Searcher) -> tantivy::Result<u64> {
     let fields = schema::schema().1;
     let tombstones = count(searcher, Term::from_field_bool(fields.gone, true))?;
-    Ok(searcher.num_docs().saturating_sub(tombstones))
+    let folded = count(searcher, Term::from_field_bool(fields.folded, true))?;
+    Ok(searcher.num_docs().saturating_sub(tombstones + folded))
 }
 
 pub fn documents_of_crawl(searcher: &Searcher, crawl: &str) -> tantivy::Result<u64> {

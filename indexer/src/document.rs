@@ -8,18 +8,25 @@ use std::iter;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use seine_common::document_id::DocumentId;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use tantivy::schema::Field;
 use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 
 use crate::entry::Entry;
+use crate::known_pages::Form;
+use crate::likeness::{Likeness, Signature};
 use crate::schema::{Fields, host_number, site_terms};
 use crate::tokenizer::mark;
 
 pub struct PageDocument {
     fields: Fields,
+    id: DocumentId,
     entry: Entry,
+    likeness: Option<Likeness>,
+    /// The whole page in the form of a folded one.
+    kept: Option<Vec<u8>>,
     /// Headings and the page's description of itself.
     summary: String,
     /// The address with its percent-encoding undone.
@@ -30,11 +37,20 @@ pub struct PageDocument {
 }
 
 impl PageDocument {
-    pub fn new(fields: Fields, mut entry: Entry, permit: Permit) -> Self {
+    /// `form` must fit the entry.
+    pub fn new(fields: Fields, id: DocumentId, mut entry: Entry, form: Form, permit: Permit) -> Self {
         let (mut summary, mut address, mut host) = (String::new(), String::new(), None);
-        if let Entry::Page(page) = &mut entry {
+        let (mut likeness, mut kept) = (None, None);
+        match form {
+            Form::Shown(known) => likeness = known,
+            Form::Folded(known) => likeness = Some(known),
+            Form::Gone => {}
+        }
+        if let (Entry::Page(page), Form::Folded(_)) = (&entry, form) {
+            kept = Some(serde_json::to_vec(page).expect("texts and numbers are JSON"));
+        } else if let Entry::Page(page) = &mut entry {
             host = CanonicalUrl::parse(&page.url).ok().map(|url| url.host());
-            summary = std::mem::take(&mut page.headings);
+            summary.push_str(&page.headings);
             if !page.description.is_empty() {
                 summary.push('\n');
                 summary.push_str(&page.description);
@@ -46,13 +62,14 @@ impl PageDocument {
                 }
             }
         }
-        Self { fields, entry, summary, address, host, _permit: permit }
+        Self { fields, id, entry, likeness, kept, summary, address, host, _permit: permit }
     }
 
     fn values(&self) -> Vec<(Field, PageValue<'_>)> {
         let fields = &self.fields;
         let version = self.entry.version();
         let mut values = Vec::with_capacity(24);
+        values.push((fields.id, PageValue::Bytes(self.id.as_bytes())));
         values.push((fields.url, PageValue::Text(self.entry.url())));
         values.push((fields.fetched_at, PageValue::Signed(version.fetched_at_ms)));
         values.push((fields.token, PageValue::Unsigned(version.token)));
@@ -60,6 +77,12 @@ impl PageDocument {
             values.push((fields.gone, PageValue::Flag(true)));
             return values;
         };
+        self.likeness_values(&mut values);
+        if let Some(kept) = &self.kept {
+            values.push((fields.folded, PageValue::Flag(true)));
+            values.push((fields.kept, PageValue::Bytes(kept)));
+            return values;
+        }
         if let Some(host) = &self.host {
             values.extend(site_terms(host).map(|term| (fields.site, PageValue::Text(term))));
             values.push((fields.host, PageValue::Unsigned(host_number(host))));
@@ -67,12 +90,13 @@ impl PageDocument {
         }
         let date = if page.date_ms == 0 { page.fetched_at_ms } else { page.date_ms };
         values.push((fields.date, PageValue::Signed(date)));
-        values.push((fields.fingerprint, PageValue::Unsigned(page.fingerprint)));
         values.push((fields.bytes, PageValue::Unsigned(page.bytes)));
         let texts = [
             (fields.title, &page.title),
             (fields.summary, &self.summary),
+            (fields.headings, &page.headings),
             (fields.address, &self.address),
+            (fields.description, &page.description),
             (fields.text, &page.text),
             (fields.rest, &page.rest),
             (fields.crawl, &page.crawl),
@@ -83,6 +107,20 @@ impl PageDocument {
         let present = texts.into_iter().filter(|(_, text)| !text.is_empty());
         values.extend(present.map(|(field, text)| (field, PageValue::Text(text))));
         values
+    }
+}
+
+impl PageDocument {
+    fn likeness_values(&self, values: &mut Vec<(Field, PageValue<'_>)>) {
+        let Some(Likeness { signature, rank }) = self.likeness else { return };
+        let fields = &self.fields;
+        values.push(match signature {
+            Signature::Near(simhash) => (fields.simhash, PageValue::Unsigned(simhash)),
+            Signature::Equal(key) => (fields.equal, PageValue::Unsigned(key)),
+        });
+        values.push((fields.rank, PageValue::Unsigned(rank)));
+        let field = if self.kept.is_some() { fields.like_folded } else { fields.like_shown };
+        values.extend(signature.terms().map(|term| (field, PageValue::Unsigned(term))));
     }
 }
 
@@ -118,6 +156,7 @@ impl Document for PageDocument {
 #[derive(Clone, Copy, Debug)]
 pub enum PageValue<'a> {
     Text(&'a str),
+    Bytes(&'a [u8]),
     Unsigned(u64),
     Signed(i64),
     Flag(bool),
@@ -130,6 +169,7 @@ impl<'a> Value<'a> for PageValue<'a> {
     fn as_value(&self) -> ReferenceValue<'a, Self> {
         ReferenceValue::Leaf(match *self {
             Self::Text(text) => ReferenceValueLeaf::Str(text),
+            Self::Bytes(bytes) => ReferenceValueLeaf::Bytes(bytes),
             Self::Unsigned(number) => ReferenceValueLeaf::U64(number),
             Self::Signed(number) => ReferenceValueLeaf::I64(number),
             Self::Flag(flag) => ReferenceValueLeaf::Bool(flag),

@@ -6,6 +6,7 @@
 use seine_proto::common::v1::{BlockForm, Description, Withdrawn};
 use seine_proto::filesaver::v1::LogEntry;
 use seine_proto::filesaver::v1::log_entry::Entry as Logged;
+use serde::{Deserialize, Serialize};
 
 /// Orders what is known about one URL. Of a description and a withdrawal of the same fetch, the withdrawal counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +24,8 @@ pub enum Entry {
     Gone { url: String, version: Version },
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Page {
     pub url: String,
     pub crawl: String,
@@ -40,10 +42,16 @@ pub struct Page {
     pub lang: String,
     /// Media type without parameters; empty when unknown.
     pub content_type: String,
+    /// Of all the text; 0 when unknown.
     pub fingerprint: u64,
+    /// Of the main text; 0 when unknown.
+    pub simhash: u64,
+    /// The page says that its address is another one.
+    pub is_canonical_elsewhere: bool,
     /// Length of the body as received.
     pub bytes: u64,
-    /// File, offset and length in the archive, with spaces between; empty when unknown.
+    /// File, offset and length in the archive, with spaces between; empty when unknown, and where the page asked not to
+    /// be shown from there.
     pub archive: String,
     /// The page's own date; 0 when unknown.
     pub date_ms: i64,
@@ -67,7 +75,9 @@ impl Entry {
         if !description.generate {
             return Self::Gone { url: description.url, version: Version { fetched_at_ms, token, gone: true } };
         }
-        let archive = description.archive.as_ref().map(|at| format!("{} {} {}", at.file, at.offset, at.length));
+        let kept_back = description.robots.iter().any(|directive| directive == "noarchive");
+        let archive = description.archive.as_ref().filter(|_| !kept_back);
+        let archive = archive.map(|at| format!("{} {} {}", at.file, at.offset, at.length));
         let headings = headings(&description);
         let date_ms = [description.published_at_ms, description.modified_at_ms].into_iter().find(|date| *date > 0);
         let (text, rest) = match description.main_text() {
@@ -75,6 +85,8 @@ impl Entry {
             main if main.is_empty() => (description.text, String::new()),
             main => (main, description.remainder()),
         };
+        let is_canonical_elsewhere =
+            !description.canonical_url.is_empty() && description.canonical_url != description.url;
         Self::Page(Box::new(Page {
             url: description.url,
             crawl: description.crawl,
@@ -86,6 +98,8 @@ impl Entry {
             lang: description.lang,
             content_type: description.content_type,
             fingerprint: description.fingerprint,
+            simhash: description.simhash,
+            is_canonical_elsewhere,
             bytes: description.bytes,
             archive: archive.unwrap_or_default(),
             date_ms: date_ms.unwrap_or(0),

@@ -14,13 +14,14 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
+use crate::damage;
 use crate::error::IndexerError;
 use crate::follow::GrowingPause;
 use crate::pipeline::{Pipeline, covers};
 use crate::publish;
 use crate::rpc::IndexerRpc;
 use crate::worker::Command;
-use crate::writer::{Checkpoint, read_checkpoint};
+use crate::writer::{Checkpoint, read_progress};
 
 /// Rebuild requests that may wait for the indexer to notice them.
 const WAITING_REBUILDS: usize = 1;
@@ -83,12 +84,13 @@ impl Indexer {
     /// Blocks for as long as opening an index takes: milliseconds.
     pub fn open(dir: &Path, config: IndexerConfig) -> Result<Self, IndexerError> {
         let (path, index) = publish::open_or_create(dir)?;
+        damage::set_aside(&path, &damage::unreadable_segments(&index, &path)?)?;
         let reader: IndexReader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
             .map_err(IndexerError::index(&path))?;
-        let (_, progress) = watch::channel(read_checkpoint(&index, &path)?);
+        let (_, progress) = watch::channel(read_progress(&index, &path)?.logs);
         let (live, _) = watch::channel(Live { reader, progress, commands: None, stopped: false });
         let (rebuilds, rebuild_requests) = mpsc::channel(WAITING_REBUILDS);
         let rebuild_requests = Mutex::new(rebuild_requests);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use seine_common::data_dir::{sync_directory, write_atomically};
 use tantivy::Index;
 
+use crate::damage::is_damage;
 use crate::error::IndexerError;
 use crate::schema;
 
@@ -67,19 +68,26 @@ pub fn open(path: &Path) -> tantivy::Result<Index> {
     Ok(index)
 }
 
-/// The current generation of this version's schema. One that was made by other rules is not touched but replaced by an
-/// empty one, which following the log from its beginning fills.
+/// The current generation of this version's schema. One that was made by other rules or cannot be understood is not
+/// touched but replaced by an empty one, which following the log from its beginning fills.
 pub(crate) fn open_or_create(root: &Path) -> Result<(PathBuf, Index), IndexerError> {
     fs::create_dir_all(root).map_err(IndexerError::io(root))?;
     if let Some(path) = current(root).map_err(IndexerError::io(root))?
         && path.is_dir()
     {
-        let index = open(&path).map_err(IndexerError::index(&path))?;
-        if index.schema() == schema::schema().0 {
-            remove_others(root, &path)?;
-            return Ok((path, index));
+        match open(&path) {
+            Ok(index) if index.schema() == schema::schema().0 => {
+                remove_others(root, &path)?;
+                return Ok((path, index));
+            }
+            Ok(_) => {
+                tracing::info!(index = %path.display(), "index was made by another version, building it anew from the log");
+            }
+            Err(error) if is_damage(&error) => {
+                tracing::error!(index = %path.display(), %error, "index is damaged as a whole, building it anew from the log");
+            }
+            Err(error) => return Err(IndexerError::index(&path)(error)),
         }
-        tracing::info!(index = %path.display(), "index was made by another version, building it anew from the log");
     }
     let path = create_generation(root)?;
     make_current(root, &path)?;

@@ -1,10 +1,11 @@
 //! What the index keeps of a page, shared by the indexer that writes it and the query tier that reads it.
 //!
 //! A document is found by the words of its [word fields](Fields::words), narrowed by site, language, type and date,
-//! replaced and removed by `url`. Word fields are marked with the page's language
+//! replaced and removed by `id`. Word fields are marked with the page's language
 //! ([`tokenizer::mark`](crate::tokenizer::mark)), also where they are stored.
-//! A page that is gone leaves a *tombstone*: `url`, `fetched_at`, `token` and `gone` only, so that an older description
-//! that arrives later is known to be older. Tombstones have no words and never match a search.
+//! A page that is gone leaves a *tombstone*: `id`, `url`, `fetched_at`, `token` and `gone` only, so that an older description
+//! that arrives later is known to be older. A page that is *folded* into another one keeps everything in `kept`. Neither
+//! has words or a date, so they never match a search.
 
 use seine_common::host::HostKey;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
@@ -20,10 +21,16 @@ pub const CONTENT_TYPE: &str = "type";
 pub const DATE: &str = "date";
 pub const FETCHED_AT: &str = "fetched_at";
 pub const TOKEN: &str = "token";
-pub const FINGERPRINT: &str = "fingerprint";
+pub const SIMHASH: &str = "simhash";
+pub const EQUAL: &str = "equal";
+pub const RANK: &str = "rank";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
+    /// The bytes of its [`DocumentId`](seine_common::document_id::DocumentId): what a document is found, replaced and
+    /// removed by.
+    pub id: Field,
+    /// Stored only.
     pub url: Field,
     /// The host of the page and every domain above it, each with the port where it is not a default one.
     pub site: Field,
@@ -34,8 +41,12 @@ pub struct Fields {
     pub title: Field,
     /// Headings of the page, and how it describes itself. Not stored.
     pub summary: Field,
+    /// Stored only.
+    pub headings: Field,
     /// The words of the address. Not stored.
     pub address: Field,
+    /// How the page describes itself. Stored only.
+    pub description: Field,
     /// What the page is about; all its text where that is not told apart.
     pub text: Field,
     /// Menus, footers and the like, where they are told apart.
@@ -50,11 +61,21 @@ pub struct Fields {
     /// Unix milliseconds.
     pub fetched_at: Field,
     pub token: Field,
-    /// Of the page's text, for finding equal pages.
-    pub fingerprint: Field,
+    /// One of the two, for pages that may be like others; see [`likeness`](crate::likeness).
+    pub simhash: Field,
+    pub equal: Field,
+    /// Which of alike pages is preferred.
+    pub rank: Field,
+    /// What pages like this one are found by, where it is shown and where it is folded.
+    pub like_shown: Field,
+    pub like_folded: Field,
+    /// Present in folded pages only.
+    pub folded: Field,
+    /// Of a folded page, all that would be indexed.
+    pub kept: Field,
     /// Length of the body as received.
     pub bytes: Field,
-    /// File, offset and length in the archive, with spaces between.
+    /// File, offset and length in the archive, with spaces between; absent where the page must not be shown from there.
     pub archive: Field,
     /// Present in tombstones only.
     pub gone: Field,
@@ -83,22 +104,31 @@ pub fn schema() -> (Schema, Fields) {
     };
     let mut schema = Schema::builder();
     let fields = Fields {
-        url: schema.add_text_field("url", exact().set_stored()),
+        id: schema.add_bytes_field("id", INDEXED),
+        url: schema.add_text_field("url", STORED),
         site: schema.add_text_field("site", exact()),
         host: schema.add_u64_field(HOST, FAST),
         host_name: schema.add_text_field(HOST_NAME, TextOptions::default().set_fast("raw")),
         title: schema.add_text_field("title", words().set_stored()),
         summary: schema.add_text_field("summary", words()),
+        headings: schema.add_text_field("headings", STORED),
         address: schema.add_text_field("address", words()),
+        description: schema.add_text_field("description", STORED),
         text: schema.add_text_field("text", words().set_stored()),
         rest: schema.add_text_field("rest", words().set_stored()),
         lang: schema.add_text_field(LANG, exact().set_stored().set_fast("raw")),
-        content_type: schema.add_text_field(CONTENT_TYPE, exact().set_fast("raw")),
-        crawl: schema.add_text_field("crawl", exact()),
+        content_type: schema.add_text_field(CONTENT_TYPE, exact().set_stored().set_fast("raw")),
+        crawl: schema.add_text_field("crawl", exact().set_stored()),
         date: schema.add_i64_field(DATE, FAST),
         fetched_at: schema.add_i64_field(FETCHED_AT, FAST),
         token: schema.add_u64_field(TOKEN, FAST),
-        fingerprint: schema.add_u64_field(FINGERPRINT, FAST),
+        simhash: schema.add_u64_field(SIMHASH, FAST),
+        equal: schema.add_u64_field(EQUAL, FAST),
+        rank: schema.add_u64_field(RANK, FAST),
+        like_shown: schema.add_u64_field("like_shown", INDEXED),
+        like_folded: schema.add_u64_field("like_folded", INDEXED),
+        folded: schema.add_bool_field("folded", INDEXED),
+        kept: schema.add_bytes_field("kept", STORED),
         bytes: schema.add_u64_field("bytes", STORED),
         archive: schema.add_text_field("archive", STORED),
         gone: schema.add_bool_field("gone", INDEXED),

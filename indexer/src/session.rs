@@ -2,14 +2,16 @@
 //!
 //! A rebuild fills a second index beside the current one and takes its place when it has caught up with the log;
 //! searches and indexing go on in the first one until then. One that fails or is overtaken by shutdown is removed.
+//! An index with [damaged](crate::damage) files is rebuilt without being asked.
 
 use std::path::Path;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
 use crate::count;
+use crate::damage;
 use crate::error::IndexerError;
 use crate::indexer::{Live, RebuildReply, Shared};
 use crate::pipeline::{Pipeline, blocking};
@@ -35,10 +37,17 @@ impl Shared {
     ) -> Result<(), IndexerError> {
         let root = self.root.clone();
         let (path, _) = blocking(move || publish::open_or_create(&root)).await?;
+        // Before anything is written: what is damaged must not be merged into what is not.
+        let checked = path.clone();
+        let is_damaged = blocking(move || damage::check(&checked)).await?;
         let mut current = Pipeline::start(&path, &self.config, filesaver.clone()).await?;
         *opened_before = true;
         self.live.send_replace(Live::of(&current));
         let mut rebuilding: Option<Rebuilding> = None;
+        if is_damaged {
+            // Nobody waits for it.
+            rebuilding = self.start_rebuild(filesaver, oneshot::channel().0).await;
+        }
         let failure = loop {
             let event = tokio::select! {
                 () = shutdown.cancelled() => break None,

@@ -5,24 +5,30 @@
 //! a commit, or being killed at any moment, leaves the index as the last commit made it; following the log from that
 //! commit's checkpoint then gives the same documents as if nothing had happened.
 //!
-//! Invariant: each URL has at most one living document, that of its latest version. Blocking; not for async threads.
+//! Invariant: each URL has at most one living document, that of its latest version; and after a commit, of pages that are
+//! alike one is shown ([`fold`]). Blocking; not for async threads.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use seine_common::document_id::DocumentId;
+use serde::{Deserialize, Serialize};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
 use crate::IndexerConfig;
 use crate::count;
 use crate::document::{Budget, PageDocument};
-use crate::entry::{Entry, Version};
+use crate::entry::Entry;
 use crate::error::IndexerError;
+use crate::fold::{self, Uncommitted};
+use crate::known_pages::{Form, Known, KnownPages};
+use crate::likeness::Likeness;
 use crate::publish;
 use crate::schema::{self, Fields};
-use crate::versions::CommittedVersions;
+use crate::stored;
 
 /// Log name to the offset behind the last entry that the index holds.
 pub type Checkpoint = BTreeMap<String, u64>;
@@ -42,14 +48,18 @@ const LARGEST_MERGED_DOCUMENTS: usize = 100_000;
 /// A segment with a larger share of dead documents is rewritten.
 const DEAD_SHARE_BEFORE_REWRITE: f32 = 0.4;
 
+const WHILE_LIVING: &str = "the writer is taken out in drop only";
+
 pub struct DocumentWriter {
     path: PathBuf,
     fields: Fields,
-    writer: IndexWriter<PageDocument>,
+    /// `None` only while it is dropped.
+    writer: Option<IndexWriter<PageDocument>>,
     reader: IndexReader,
-    committed: CommittedVersions,
-    /// Versions written since the last commit.
-    uncommitted: HashMap<Box<str>, Version>,
+    committed: KnownPages,
+    uncommitted: Uncommitted,
+    /// Around these it is to be decided anew which pages are shown.
+    unsettled: BTreeSet<Likeness>,
     checkpoint: Checkpoint,
     /// Whether the checkpoint has moved since the last commit.
     moved: bool,
@@ -60,7 +70,7 @@ impl DocumentWriter {
     pub fn open(path: &Path, config: &IndexerConfig) -> Result<Self, IndexerError> {
         let failed = || IndexerError::index(path);
         let index = publish::open(path).map_err(failed())?;
-        let checkpoint = read_checkpoint(&index, path)?;
+        let Progress { logs: checkpoint, unsettled } = read_progress(&index, path)?;
         let threads = config.threads.max(1);
         let options = IndexWriterOptions::builder()
             .num_worker_threads(threads)
@@ -73,15 +83,17 @@ impl DocumentWriter {
         let mut this = Self {
             path: path.to_owned(),
             fields: schema::schema().1,
-            writer,
+            writer: Some(writer),
             reader,
-            committed: CommittedVersions::default(),
-            uncommitted: HashMap::new(),
+            committed: KnownPages::default(),
+            uncommitted: Uncommitted::default(),
+            unsettled,
             checkpoint,
             moved: false,
             waiting: Budget::new(WAITING_BYTES),
         };
         this.reload()?;
+        this.settle()?;
         Ok(this)
     }
 
@@ -101,26 +113,49 @@ impl DocumentWriter {
     }
 
     pub fn apply(&mut self, entry: Entry) -> Result<(), IndexerError> {
-        let url = entry.url();
+        let id = DocumentId::of(entry.url());
         let version = entry.version();
-        let known = match self.uncommitted.get(url) {
-            Some(known) => Some(*known),
-            None => self.committed.get(url, &self.fields).map_err(IndexerError::index(&self.path))?,
-        };
-        if known.is_some_and(|known| known >= version) {
+        let old = self.known(&id).map_err(IndexerError::index(&self.path))?;
+        if old.is_some_and(|old| old.version >= version) {
             return Ok(());
         }
-        if known.is_some() {
-            self.writer.delete_term(Term::from_field_text(self.fields.url, url));
+        let form = self.form(&id, &entry, old.as_ref()).map_err(IndexerError::index(&self.path))?;
+        self.uncommitted.insert(id, Known { version, form, address: None });
+        self.write(id, entry, form, old.is_some())
+    }
+
+    fn known(&self, id: &DocumentId) -> tantivy::Result<Option<Known>> {
+        match self.uncommitted.get(id) {
+            Some(known) => Ok(Some(known)),
+            None => self.committed.get(id, &self.fields),
         }
-        self.uncommitted.insert(url.into(), version);
-        let bytes = entry.text_bytes();
+    }
+
+    fn form(&mut self, id: &DocumentId, entry: &Entry, old: Option<&Known>) -> tantivy::Result<Form> {
+        let Self { committed, uncommitted, unsettled, fields, .. } = self;
+        if let Some(old) = old {
+            uncommitted.supersede(id, old);
+        }
+        let form = match entry {
+            Entry::Page(page) => uncommitted.decide(Likeness::of(page, id), committed, fields, unsettled)?,
+            Entry::Gone { .. } => Form::Gone,
+        };
+        if let Some(old) = old {
+            uncommitted.change(old.form, form, committed, fields, unsettled)?;
+        }
+        Ok(form)
+    }
+
+    fn write(&self, id: DocumentId, entry: Entry, form: Form, replaces: bool) -> Result<(), IndexerError> {
+        if replaces {
+            self.writer().delete_term(Term::from_field_bytes(self.fields.id, id.as_bytes()));
+        }
         let permit = self
             .waiting
-            .take(bytes, STALLED_AFTER)
+            .take(entry.text_bytes(), STALLED_AFTER)
             .ok_or_else(|| IndexerError::Stalled { path: self.path.clone(), seconds: STALLED_AFTER.as_secs() })?;
-        let document = PageDocument::new(self.fields, entry, permit);
-        self.writer.add_document(document).map_err(IndexerError::index(&self.path))?;
+        let document = PageDocument::new(self.fields, id, entry, form, permit);
+        self.writer().add_document(document).map_err(IndexerError::index(&self.path))?;
         Ok(())
     }
 
@@ -140,8 +175,15 @@ impl DocumentWriter {
 
     /// Makes everything applied so far durable and searchable.
     pub fn commit(&mut self) -> Result<(), IndexerError> {
-        let payload = serde_json::to_string(&self.checkpoint).expect("a map of text to numbers is JSON");
-        let mut commit = self.writer.prepare_commit().map_err(IndexerError::index(&self.path))?;
+        self.commit_applied()?;
+        self.settle()
+    }
+
+    pub(crate) fn commit_applied(&mut self) -> Result<(), IndexerError> {
+        let progress = Progress { logs: self.checkpoint.clone(), unsettled: self.unsettled.clone() };
+        let payload = serde_json::to_string(&progress).expect("texts and numbers are JSON");
+        let mut commit =
+            self.writer.as_mut().expect(WHILE_LIVING).prepare_commit().map_err(IndexerError::index(&self.path))?;
         commit.set_payload(&payload);
         commit.commit().map_err(IndexerError::index(&self.path))?;
         self.uncommitted.clear();
@@ -149,20 +191,64 @@ impl DocumentWriter {
         self.reload()
     }
 
+    /// Folds and unfolds committed pages where those that came since made it necessary.
+    fn settle(&mut self) -> Result<(), IndexerError> {
+        if self.unsettled.is_empty() {
+            return Ok(());
+        }
+        let failed = |error: TantivyError| IndexerError::Index { path: self.path.clone(), error };
+        let changes = fold::settle(&self.unsettled, &self.committed, &self.fields).map_err(failed)?;
+        let searcher = self.reader.searcher();
+        for change in changes {
+            let version = self.committed.version(change.address, &self.fields).map_err(failed)?;
+            let page = stored::page(&searcher, change.address, version, &self.fields).map_err(failed)?;
+            let form = match change.was_folded {
+                true => Form::Shown(Some(change.likeness)),
+                false => Form::Folded(change.likeness),
+            };
+            self.write(DocumentId::of(&page.url), Entry::Page(Box::new(page)), form, true)?;
+        }
+        self.unsettled.clear();
+        self.commit_applied()
+    }
+
+    fn writer(&self) -> &IndexWriter<PageDocument> {
+        self.writer.as_ref().expect(WHILE_LIVING)
+    }
+
     fn reload(&mut self) -> Result<(), IndexerError> {
         self.reader.reload().map_err(IndexerError::index(&self.path))?;
         self.committed =
-            CommittedVersions::of(&self.reader.searcher(), &self.fields).map_err(IndexerError::index(&self.path))?;
+            KnownPages::of(&self.reader.searcher(), &self.fields).map_err(IndexerError::index(&self.path))?;
         Ok(())
     }
 }
 
-pub(crate) fn read_checkpoint(index: &Index, path: &Path) -> Result<Checkpoint, IndexerError> {
+impl Drop for DocumentWriter {
+    /// A merge that outlives its writer would write its own view of the index over the commits of the next writer.
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take()
+            && let Err(error) = writer.wait_merging_threads()
+        {
+            tracing::warn!(%error, "a merge of index segments failed");
+        }
+    }
+}
+
+/// What is committed together with the documents.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    pub logs: Checkpoint,
+    #[serde(default)]
+    pub unsettled: BTreeSet<Likeness>,
+}
+
+pub(crate) fn read_progress(index: &Index, path: &Path) -> Result<Progress, IndexerError> {
     match index.load_metas().map_err(IndexerError::index(path))?.payload {
         Some(payload) => {
             serde_json::from_str(&payload).map_err(|error| IndexerError::Checkpoint { path: path.to_owned(), error })
         }
-        None => Ok(Checkpoint::new()),
+        None => Ok(Progress::default()),
     }
 }
 

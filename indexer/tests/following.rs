@@ -248,3 +248,35 @@ async fn whoever_waits_for_an_indexer_that_stops_is_told_so() {
     assert_eq!(rebuild.unwrap_err().code(), Code::Unavailable);
     filesaver.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_segment_is_found_at_start_and_the_index_rebuilt_from_the_log() {
+    let root = tempfile::tempdir().unwrap();
+    let filesaver = RunningFilesaver::start(&root.path().join("pages"), "127.0.0.1:0").await;
+    let index = root.path().join("index");
+    let indexer = RunningIndexer::start(&index, &filesaver);
+    filesaver.save((0..50).map(|number| (number, 1))).await;
+    indexer.flush(filesaver.log_end().await).await;
+    filesaver.save((50..60).map(|number| (number, 1))).await;
+    indexer.flush(filesaver.log_end().await).await;
+    indexer.stop().await;
+
+    let damaged = publish::current(&index).unwrap().unwrap();
+    let files = std::fs::read_dir(&damaged).unwrap().map(|entry| entry.unwrap().path());
+    let store = files.filter(|file| file.extension().is_some_and(|extension| extension == "store"));
+    // Of the larger of the two segments.
+    let store = store.max_by_key(|file| file.metadata().unwrap().len()).unwrap();
+    let mut bytes = std::fs::read(&store).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(&store, bytes).unwrap();
+
+    let indexer = RunningIndexer::start(&index, &filesaver);
+    let healed = async {
+        while indexer.documents().await != 60 || publish::current(&index).unwrap().unwrap() == damaged {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    in_time(healed).await;
+    indexer.stop().await;
+    filesaver.stop().await;
+}

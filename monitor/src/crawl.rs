@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use seine_common::address::{AddressRules, FixedAddress};
 use seine_common::admission::{Admission, AdmissionSettings, HostPattern};
+use seine_common::filter::Filters;
 use seine_common::host::HostKey;
 use seine_common::limits::MAX_BODY_BYTES;
 use seine_common::scope::{ScopeKind, ScopeRules};
@@ -13,9 +14,10 @@ use seine_proto::monitor::v1::{Crawl, HostSettings, Refresh, RefreshPolicy, Scop
 use crate::MonitorError;
 use crate::frontier::forget::FORGOTTEN;
 use crate::frontier::place::Order;
-use crate::frontier::record::CrawlRecord;
+use crate::frontier::record::{CrawlRecord, QueueEntry};
 
 mod changes;
+pub mod filters;
 
 pub use changes::changes;
 
@@ -38,6 +40,7 @@ pub struct CheckedCrawl {
     pub scope: ScopeRules,
     pub order: Order,
     pub admission: Admission,
+    pub filters: Filters,
     pub refresh: Refresh,
     pub forgotten_hosts: HashSet<String>,
     /// Hosts that are treated differently, as the settings list them.
@@ -104,19 +107,25 @@ impl CheckedCrawl {
             scope.join(&place?);
         }
         let admission = Admission::compile(&admission_settings(&settings)).map_err(invalid)?;
+        let filters = filters::compile(&settings)?;
         let seeds: Vec<_> = seeds.into_iter().map(|seed| admission.strip(seed)).collect();
         for seed in &seeds {
-            if let Err(exclusion) = admission.check(seed, 0) {
+            let exclusion = admission.check(seed, 0).err().map(|exclusion| exclusion.to_string());
+            if let Some(exclusion) = exclusion.or_else(|| filters.excludes(seed, 0)) {
                 return Err(invalid(format!("the crawl cannot start from {seed}: {exclusion} keeps it out")));
             }
         }
         if !(0.0..=1.0).contains(&settings.value_threshold) {
             return Err(invalid(format!("a value threshold of {}; use 0 to 1", settings.value_threshold)));
         }
+        if !(0.0..=1.0).contains(&settings.unusable_below) {
+            return Err(invalid(format!("pages unusable below {}; use 0 to 1", settings.unusable_below)));
+        }
         let hosts = settings.hosts.iter().map(|host| HostPattern::parse(&host.pattern).map_err(invalid));
         let hosts = hosts.collect::<Result<_, _>>()?;
         let refresh = settings.refresh.unwrap_or_default();
-        Ok(Self { settings, seeds, scope, order, admission, refresh, hosts, forgotten_hosts: HashSet::new() })
+        let forgotten_hosts = HashSet::new();
+        Ok(Self { settings, seeds, scope, order, admission, filters, refresh, hosts, forgotten_hosts })
     }
 
     /// What differs for this host.
@@ -130,10 +139,23 @@ impl CheckedCrawl {
         if !self.scope.admits(url) {
             return Some("scope".to_owned());
         }
-        if !self.forgotten_hosts.is_empty() && self.forgotten_hosts.contains(url.host().as_str()) {
+        if self.is_forgotten(url) {
             return Some(FORGOTTEN.to_owned());
         }
-        self.admission.check(url, depth).err().map(|exclusion| exclusion.to_string())
+        let exclusion = self.admission.check(url, depth).err().map(|exclusion| exclusion.to_string());
+        exclusion.or_else(|| self.filters.excludes(url, depth))
+    }
+
+    /// The rule that keeps the links of a page out, in words: nothing usable came twice in a row.
+    pub fn unusable(&self, page: &QueueEntry, usability: f32) -> Option<String> {
+        let below = self.settings.unusable_below;
+        // A seed was found on no page, so nothing is known against it.
+        let is_second = below > 0.0 && usability < below && !page.seed && page.expected_usability < below;
+        is_second.then(|| format!("unusable-below {below}"))
+    }
+
+    pub fn is_forgotten(&self, url: &CanonicalUrl) -> bool {
+        !self.forgotten_hosts.is_empty() && self.forgotten_hosts.contains(url.host().as_str())
     }
 
     /// The rule that lets a URL in, in words.
@@ -211,6 +233,8 @@ fn invalid(problem: impl std::fmt::Display) -> MonitorError {
 
 #[cfg(test)]
 mod tests {
+    use seine_proto::common::v1::Filter;
+
     use super::*;
     use crate::frontier::tests_support::crawl;
 
@@ -223,6 +247,34 @@ mod tests {
         let mut settings = crawl("c", &["ftp://example.org/"]);
         settings.connections_per_host = 1;
         assert!(CheckedCrawl::check(settings, &[]).is_err());
+    }
+
+    #[test]
+    fn a_second_unusable_page_in_a_row_gives_no_links() {
+        let settings = Crawl { unusable_below: 0.2, ..crawl("c", &["http://example.org/"]) };
+        let checked = CheckedCrawl::check(settings, &[]).unwrap();
+        let found_on = |expected_usability| QueueEntry { expected_usability, ..QueueEntry::default() };
+        assert_eq!(checked.unusable(&found_on(0.0), 0.1).as_deref(), Some("unusable-below 0.2"));
+        assert_eq!(checked.unusable(&found_on(0.2), 0.1), None);
+        assert_eq!(checked.unusable(&found_on(0.0), 0.2), None);
+        assert_eq!(checked.unusable(&QueueEntry { seed: true, ..found_on(0.0) }, 0.0), None);
+        let off = CheckedCrawl::check(crawl("c", &["http://example.org/"]), &[]).unwrap();
+        assert_eq!(off.unusable(&found_on(0.0), 0.0), None);
+    }
+
+    #[test]
+    fn a_url_is_kept_out_when_both_filters_deny_it_and_a_crawl_cannot_start_there() {
+        let deny = || Some(Filter { name: "f".into(), rules: vec!["deny path = /x".into()], ..Filter::default() });
+        let settings = Crawl { enumeration: deny(), generation: deny(), ..crawl("c", &["http://example.org/"]) };
+        let url = CanonicalUrl::parse("http://example.org/x").unwrap();
+        let excludes = |settings: &Crawl| CheckedCrawl::check(settings.clone(), &[]).unwrap().excludes(&url, 1);
+        assert_eq!(excludes(&settings).as_deref(), Some("filter f rule 1: deny path = /x"));
+        assert_eq!(excludes(&Crawl { generation: None, ..settings.clone() }), None);
+        let start = Crawl { seeds: vec!["http://example.org/x".into()], ..settings.clone() };
+        assert!(CheckedCrawl::check(start, &[]).unwrap_err().to_string().contains("rule 1"));
+        let wrong = Some(Filter { name: "f".into(), rules: vec!["deny colour = red".into()], ..Filter::default() });
+        let refusal = CheckedCrawl::check(Crawl { enumeration: wrong, ..settings }, &[]).unwrap_err().to_string();
+        assert!(refusal.contains("colour"), "{refusal}");
     }
 
     #[test]

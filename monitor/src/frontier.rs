@@ -126,6 +126,8 @@ pub trait Frontier: Send {
     fn first_with_content(&self, crawl: CrawlId, fingerprint: u64) -> Result<Option<String>>;
     /// What a host has given the crawl so far.
     fn host_use(&self, crawl: CrawlId, host: &HostKey) -> Result<HostUse>;
+    /// The sitemaps that the host's robots.txt names are in the crawl.
+    fn note_sitemaps(&mut self, crawl: CrawlId, host: &HostKey) -> Result<()>;
     /// Settles the first waiting URLs of a host, retries included, with one outcome, and plans their next visit; gives
     /// their number. A page that was saved stays so: nobody has looked whether it is still there.
     fn settle_rest(
@@ -156,11 +158,17 @@ pub trait Frontier: Send {
 
     /// Hosts of a crawl in the order in which they may be visited, with that time.
     fn ready(&self, crawl: CrawlId, limit: usize) -> Result<Vec<(i64, HostKey)>>;
+    /// Whether anything of the host waits, retries included.
+    fn has_work(&self, crawl: CrawlId, host: &HostKey) -> Result<bool>;
     /// Puts a host back by what it still has: ready at the time given, later when only retries are left, or done.
     fn requeue_host(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()>;
 
     fn host(&self, host: &HostKey) -> Result<HostRecord>;
     fn put_host(&mut self, record: &HostRecord) -> Result<()>;
+    /// Notes where a host is now.
+    fn move_host(&mut self, record: &HostRecord, address: &str) -> Result<()>;
+    /// The hosts that were last found at an address.
+    fn hosts_at(&self, address: &str, limit: usize) -> Result<Vec<HostKey>>;
     fn robots(&self, host: &HostKey) -> Result<Vec<Robots>>;
     fn put_robots(&mut self, host: &HostKey, robots: &Robots) -> Result<()>;
 

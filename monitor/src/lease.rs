@@ -1,7 +1,7 @@
 //! Leases: the right of one collector to fetch from one host until a deadline, with a fencing token.
 //!
 //! [`table`] holds the active ones; `grant` chooses the next host and hands it out once the grant is durable; `discover`
-//! takes in the links of a page; `settle` takes in its outcome; `release` takes the host back: returned, expired, or lost
+//! takes in the links of a page, `sitemaps` lists of them; `settle` takes in its outcome; `release` takes the host back: returned, expired, or lost
 //! with its collector.
 //!
 //! Invariant: a host has at most one lease, over all crawls and collectors, and no new one before the old one's last
@@ -10,5 +10,6 @@
 pub mod table;
 mod grant;
 mod discover;
+mod sitemaps;
 mod settle;
 mod release;

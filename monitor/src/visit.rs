@@ -8,7 +8,7 @@ use seine_common::http_date::http_date;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Revisit, Visit};
 
 use crate::frontier::record::{QueueEntry, UrlRecord};
-use crate::refresh::{History, Seen};
+use crate::refresh::{History, Seen, hurried};
 
 /// Visits remembered for people who ask.
 const VISITS_KEPT: usize = 10;
@@ -121,7 +121,11 @@ pub fn after(before: Option<UrlRecord>, entry: QueueEntry, outcome: Outcome, now
     let stored = before.history.unwrap_or_default();
     let mut history = stored.history();
     let was_saved = before.outcome.kind() == OutcomeKind::Saved;
+    let was_read = was_saved || before.outcome.kind() == OutcomeKind::SitemapRead;
     let kind = outcome.kind();
+    if entry.sitemap_lastmod_ms > 0 {
+        history.sitemap_lastmod_ms = Some(time(entry.sitemap_lastmod_ms));
+    }
     match kind {
         OutcomeKind::Saved => {
             let changed = was_saved && before.outcome.fingerprint != outcome.fingerprint;
@@ -136,8 +140,8 @@ pub fn after(before: Option<UrlRecord>, entry: QueueEntry, outcome: Outcome, now
         _ => {}
     }
     let outcome = match kind {
+        OutcomeKind::NotModified if was_read => unchanged(before.outcome, outcome),
         _ if !was_saved || kind == OutcomeKind::Saved => outcome,
-        OutcomeKind::NotModified => unchanged(before.outcome, outcome),
         OutcomeKind::Excluded if outcome.withdrawn => outcome,
         _ if outcome.withdrawn => Outcome { kind: OutcomeKind::Gone.into(), ..outcome },
         _ => before.outcome,
@@ -160,14 +164,31 @@ fn take_hints(history: &mut History, outcome: &Outcome) {
 /// What the next visit to a URL should find out.
 pub fn revisit(record: &UrlRecord, now_ms: i64, gone_after_ms: u64, excluded_by: Option<String>) -> Revisit {
     let saved = record.outcome.kind() == OutcomeKind::Saved;
+    let was_read = saved || record.outcome.kind() == OutcomeKind::SitemapRead;
     let history = record.history.unwrap_or_default();
     Revisit {
-        etag: if saved { record.outcome.etag.clone() } else { String::new() },
-        last_modified: if saved { record.outcome.last_modified.clone() } else { String::new() },
+        etag: if was_read { record.outcome.etag.clone() } else { String::new() },
+        last_modified: if was_read { record.outcome.last_modified.clone() } else { String::new() },
         gone_if_missing: saved && history.gone_if_missing(now_ms, gone_after_ms),
         withdraw: excluded_by.filter(|_| saved).unwrap_or_default(),
         saved,
+        keep_document: false,
     }
+}
+
+/// The record after a sitemap has told when the page was last changed; `None` when that is known already. Where visits are
+/// planned, a change since the last one brings the next one forward.
+pub fn dated(record: UrlRecord, lastmod_ms: i64, is_planned: bool, now_ms: i64) -> Option<UrlRecord> {
+    let stored = record.history.unwrap_or_default();
+    if stored.sitemap_lastmod_ms == Some(time(lastmod_ms)) {
+        return None;
+    }
+    let history = ChangeHistory { sitemap_lastmod_ms: Some(time(lastmod_ms)), ..stored };
+    let due = match is_planned && record.next_visit_ms > 0 {
+        true => hurried(&history.history(), time(record.next_visit_ms), time(now_ms)) as i64,
+        false => record.next_visit_ms,
+    };
+    Some(UrlRecord { history: Some(history), next_visit_ms: due, ..record })
 }
 
 /// Whether the answer says that there is no such page here.

@@ -7,12 +7,14 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use seine_indexer::{publish, schema};
-use tantivy::{IndexReader, ReloadPolicy, Searcher};
+use tantivy::{IndexReader, ReloadPolicy};
 
 use crate::error::QueryError;
+use crate::views::View;
 
 const META: &str = "meta.json";
 /// A removed generation is noticed by reading `CURRENT` again; more often than this is no coincidence.
@@ -26,6 +28,7 @@ pub struct IndexFollower {
     /// Stored blocks that each searcher keeps decompressed.
     cached_blocks: usize,
     opened: Mutex<Option<Opened>>,
+    next_number: AtomicU64,
 }
 
 struct Opened {
@@ -33,20 +36,26 @@ struct Opened {
     current: Stamp,
     meta: Stamp,
     reader: IndexReader,
+    view: View,
 }
 
 impl IndexFollower {
     pub fn new(root: &Path, cached_blocks: usize) -> Self {
-        Self { root: root.to_owned(), cached_blocks, opened: Mutex::new(None) }
+        Self {
+            root: root.to_owned(),
+            cached_blocks,
+            opened: Mutex::new(None),
+            next_number: View::first_number().into(),
+        }
     }
 
     /// `None` when nothing was ever indexed. Blocking, but short unless the index has changed.
-    pub fn searcher(&self) -> Result<Option<Searcher>, QueryError> {
+    pub fn view(&self) -> Result<Option<View>, QueryError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let mut attempt = 1;
         loop {
             match self.refresh(&mut opened) {
-                Ok(()) => return Ok(opened.as_ref().map(|opened| opened.reader.searcher())),
+                Ok(()) => return Ok(opened.as_ref().map(|opened| opened.view.clone())),
                 // A rebuild may have removed the directory between our two looks at it.
                 Err(_) if attempt < ATTEMPTS => {
                     *opened = None;
@@ -74,6 +83,7 @@ impl IndexFollower {
             let meta = stamp(&opened.path.join(META));
             if opened.meta != meta {
                 opened.reader.reload()?;
+                opened.view = self.next_view(&opened.reader);
                 opened.meta = meta;
             }
         }
@@ -91,7 +101,12 @@ impl IndexFollower {
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(self.cached_blocks)
             .try_into()?;
-        Ok(Opened { path, current, meta, reader })
+        let view = self.next_view(&reader);
+        Ok(Opened { path, current, meta, reader, view })
+    }
+
+    fn next_view(&self, reader: &IndexReader) -> View {
+        View::new(reader.searcher(), self.next_number.fetch_add(1, Ordering::Relaxed))
     }
 }
 

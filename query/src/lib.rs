@@ -1,25 +1,30 @@
 //! Answers searches over the index that the indexer builds; never writes to it.
 //!
 //! A [`SearchRequest`] comes by [`http`] or [`rpc`] or from the command line; [`parse`] turns what was typed into what is
-//! asked for, [`plan`] into terms of the index that [`follow`] keeps fresh, by its [`vocabulary`]; [`score`] finds and
-//! scores documents, [`rank`] orders them by [`weights`] with the help of [`proximity`], [`facet`] counts them by kind,
-//! [`snippet`] shows why each page was found, [`details`] what else the search page says of it; [`search`] does these
-//! steps in order and gives a [`SearchResponse`]. [`suggest`] completes what is being typed.
+//! asked for, [`plan`] into terms of the index that [`follow`] keeps fresh ([`views`] keep it still for who turns pages by a
+//! [`cursor`]), by its [`vocabulary`]; [`score`] finds and scores documents, [`rank`] orders them by [`weights`] with the
+//! help of [`proximity`] and [`freshness`], [`facet`] counts them by kind, [`snippet`] shows why each page was found,
+//! [`details`] what else the search page says of it; [`search`] does these steps in order and gives a
+//! [`SearchResponse`]. [`document`] gives one document by its id, [`suggest`] completes what is being typed.
 
 mod request;
 mod parse;
 mod follow;
+mod views;
 mod vocabulary;
 mod plan;
 mod weights;
 mod score;
 mod proximity;
 mod facet;
+mod freshness;
 mod rank;
+mod cursor;
 mod snippet;
 mod response;
 mod details;
 mod search;
+mod document;
 mod suggest;
 mod http;
 mod rpc;
@@ -33,9 +38,12 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use seine_common::config::WebConfig;
 use seine_proto::query::v1::query_server::QueryServer;
 
+pub use document::{ArchivedAt, Document};
 pub use error::QueryError;
 pub use facet::{FacetCount, FacetCounts};
-pub use request::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, SearchRequest, Sort};
+pub use request::{
+    DEFAULT_LIMIT, MAX_FRESHNESS_DAYS, MAX_LIMIT, MAX_OFFSET, MAX_QUERY_CHARACTERS, SearchRequest, Sort,
+};
 pub use response::{Hit, SearchResponse};
 pub use rpc::QueryRpc;
 pub use search::{QueryConfig, QueryService};

@@ -16,6 +16,7 @@ use tantivy::query::{EnableScoring, Scorer};
 use tantivy::{DocAddress, DocId, DocSet, Score, Searcher, SegmentReader};
 
 use crate::facet::{FacetCounter, Facets};
+use crate::freshness::Freshness;
 use crate::plan::Plan;
 use crate::proximity;
 use crate::request::Sort;
@@ -33,6 +34,13 @@ pub struct Match {
     pub order: f64,
     pub score: Score,
     pub address: DocAddress,
+}
+
+impl Match {
+    /// Whether only the order of the index decides between the two.
+    pub fn is_as_good_as(&self, other: &Self) -> bool {
+        self.has_all_words == other.has_all_words && self.order.total_cmp(&other.order).is_eq()
+    }
 }
 
 impl Eq for Match {}
@@ -69,6 +77,7 @@ pub struct Ranking {
     pub per_host: usize,
     pub sort: Sort,
     pub count_facets: bool,
+    pub freshness: Option<Freshness>,
 }
 
 impl Ranking {
@@ -105,7 +114,13 @@ impl Ranking {
                 }
                 let address = DocAddress::new(segment.ordinal, document);
                 let found = match self.sort {
-                    Sort::Relevance => Match { has_all_words, order: f64::from(score), score, address },
+                    Sort::Relevance => {
+                        let score = match &self.freshness {
+                            Some(freshness) => score * freshness.factor(segment.dates.first(document)),
+                            None => score,
+                        };
+                        Match { has_all_words, order: f64::from(score), score, address }
+                    }
                     Sort::Date => {
                         let order = segment.dates.first(document).unwrap_or(i64::MIN) as f64;
                         Match { has_all_words: true, order, score, address }

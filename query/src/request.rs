@@ -13,6 +13,8 @@ pub const MAX_LIMIT: usize = 100;
 /// Whoever wants more than this should ask more precisely.
 pub const MAX_OFFSET: usize = 10_000;
 pub const MAX_QUERY_CHARACTERS: usize = 1_024;
+/// A hundred years.
+pub const MAX_FRESHNESS_DAYS: u32 = 36_500;
 
 /// What comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +46,10 @@ pub struct SearchRequest {
     pub sort: Sort,
     /// Whether matches are to be counted by site, language, type and year.
     pub facets: bool,
+    /// Newer pages count more: so many days make half of the difference. `None` for no difference.
+    pub freshness: Option<u32>,
+    /// Of an earlier answer to the same question: the page of results after it. Not together with an offset.
+    pub cursor: Option<String>,
 }
 
 impl Default for SearchRequest {
@@ -60,6 +66,8 @@ impl Default for SearchRequest {
             before: None,
             sort: Sort::default(),
             facets: false,
+            freshness: None,
+            cursor: None,
         }
     }
 }
@@ -83,6 +91,15 @@ impl SearchRequest {
             let message = format!("offset is {}; it must be at most {MAX_OFFSET}", self.offset);
             return Err(QueryError::invalid("invalid_offset", message));
         }
+        if let Some(days) = self.freshness.filter(|days| *days == 0 || *days > MAX_FRESHNESS_DAYS) {
+            let message = format!("freshness is {days}; it must be from 1 to {MAX_FRESHNESS_DAYS} days");
+            return Err(QueryError::invalid("invalid_freshness", message));
+        }
+        let cursor = wanted(self.cursor.as_deref());
+        if cursor.is_some() && self.offset > 0 {
+            let message = format!("offset is {} beside a cursor; give only one of them", self.offset);
+            return Err(QueryError::invalid("invalid_cursor", message));
+        }
         Ok(CheckedRequest {
             query: self.query.clone(),
             limit: self.limit,
@@ -97,6 +114,8 @@ impl SearchRequest {
                 .transpose()?,
             sort: self.sort,
             facets: self.facets,
+            freshness: self.freshness,
+            cursor: cursor.map(str::to_owned),
         })
     }
 }
@@ -115,6 +134,8 @@ pub(crate) struct CheckedRequest {
     pub before: Option<i64>,
     pub sort: Sort,
     pub facets: bool,
+    pub freshness: Option<u32>,
+    pub cursor: Option<String>,
 }
 
 fn wanted(filter: Option<&str>) -> Option<&str> {

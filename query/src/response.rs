@@ -16,13 +16,19 @@ pub struct SearchResponse {
     /// The query as it may have been meant, where words of it are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub did_you_mean: Option<String>,
+    /// For the next page of results; absent after the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// Present when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facets: Option<FacetCounts>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
+    /// The document's [`DocumentId`](seine_common::document_id::DocumentId).
+    #[serde(default)]
+    pub id: String,
     pub url: String,
     /// Plain text; the URL where the page has no title.
     pub title: String,
@@ -33,6 +39,9 @@ pub struct Hit {
     pub lang: Option<String>,
     /// RFC 3339, UTC.
     pub fetched_at: String,
+    /// Whether the page as it was received may be shown from the archive.
+    #[serde(default)]
+    pub has_cached: bool,
 }
 
 /// Milliseconds since 1970 as RFC 3339; what no calendar has becomes its first second.

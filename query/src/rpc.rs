@@ -1,12 +1,16 @@
 //! The query tier's side of the contract. Generated types stop here, and errors become gRPC statuses here.
 
+use seine_common::document_id::{DocumentId, NotADocumentId};
+use seine_common::url::CanonicalUrl;
 use seine_proto::query::v1::query_server::Query;
 use seine_proto::query::v1::{
-    FacetCount as ProtoFacetCount, Facets as ProtoFacets, Hit as ProtoHit, SearchRequest as ProtoRequest,
-    SearchResponse as ProtoResponse, Sort as ProtoSort, SuggestRequest, SuggestResponse,
+    ArchivedAt as ProtoArchivedAt, Document as ProtoDocument, FacetCount as ProtoFacetCount, Facets as ProtoFacets,
+    GetRequest, GetResponse, Hit as ProtoHit, SearchRequest as ProtoRequest, SearchResponse as ProtoResponse,
+    Sort as ProtoSort, SuggestRequest, SuggestResponse,
 };
 use tonic::{Request, Response, Status};
 
+use crate::document::{ArchivedAt, Document};
 use crate::error::QueryError;
 use crate::facet::{FacetCount, FacetCounts};
 use crate::request::{DEFAULT_LIMIT, SearchRequest, Sort};
@@ -37,8 +41,10 @@ impl From<QueryError> for Status {
 
 impl From<ProtoRequest> for SearchRequest {
     fn from(request: ProtoRequest) -> Self {
-        let ProtoRequest { query, limit, offset, site, lang, per_host, content_type, after, before, sort, facets } =
-            request;
+        let ProtoRequest {
+            query, limit, offset, site, lang, per_host, content_type, after, before, sort, facets, ..
+        } = request;
+        let ProtoRequest { freshness_days, cursor, .. } = request;
         Self {
             query,
             limit: if limit == 0 { DEFAULT_LIMIT } else { limit as usize },
@@ -54,19 +60,22 @@ impl From<ProtoRequest> for SearchRequest {
                 _ => Sort::Relevance,
             },
             facets,
+            freshness: (freshness_days > 0).then_some(freshness_days),
+            cursor: Some(cursor),
         }
     }
 }
 
 impl From<SearchResponse> for ProtoResponse {
     fn from(response: SearchResponse) -> Self {
-        let SearchResponse { total, took_ms, hits, did_you_mean, facets } = response;
+        let SearchResponse { total, took_ms, hits, did_you_mean, cursor, facets } = response;
         Self {
             total,
             took_ms,
             hits: hits.into_iter().map(ProtoHit::from).collect(),
             did_you_mean: did_you_mean.unwrap_or_default(),
             facets: facets.map(ProtoFacets::from),
+            cursor: cursor.unwrap_or_default(),
         }
     }
 }
@@ -81,10 +90,28 @@ impl From<FacetCounts> for ProtoFacets {
     }
 }
 
+impl From<Document> for ProtoDocument {
+    fn from(document: Document) -> Self {
+        let Document { id, url, title, description, lang, content_type, date, fetched_at, bytes, archive } = document;
+        Self {
+            id: id.to_string(),
+            url,
+            title,
+            description,
+            lang: lang.unwrap_or_default(),
+            content_type: content_type.unwrap_or_default(),
+            date,
+            fetched_at,
+            bytes,
+            archive: archive.map(|ArchivedAt { file, offset, length }| ProtoArchivedAt { file, offset, length }),
+        }
+    }
+}
+
 impl From<Hit> for ProtoHit {
     fn from(hit: Hit) -> Self {
-        let Hit { url, title, snippet, score, lang, fetched_at } = hit;
-        Self { url, title, snippet, score, lang: lang.unwrap_or_default(), fetched_at }
+        let Hit { id, url, title, snippet, score, lang, fetched_at, has_cached } = hit;
+        Self { url, title, snippet, score, lang: lang.unwrap_or_default(), fetched_at, id, has_cached }
     }
 }
 
@@ -96,10 +123,30 @@ impl Query for QueryRpc {
         Ok(Response::new(response.into()))
     }
 
+    async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {
+        let GetRequest { id, url } = request.into_inner();
+        let id = asked_id(&id, &url)?;
+        let found = self.service.elsewhere(move |service| service.get(&id)).await?;
+        let document = found.ok_or_else(|| Status::not_found(format!("there is no document {id} in the index")))?;
+        Ok(Response::new(GetResponse { document: Some(document.into()) }))
+    }
+
     async fn suggest(&self, request: Request<SuggestRequest>) -> Result<Response<SuggestResponse>, Status> {
         let SuggestRequest { query, limit } = request.into_inner();
         let limit = if limit == 0 { DEFAULT_SUGGESTIONS } else { limit as usize };
         let suggestions = self.service.elsewhere(move |service| service.suggest(&query, limit)).await?;
         Ok(Response::new(SuggestResponse { suggestions }))
+    }
+}
+
+fn asked_id(id: &str, url: &str) -> Result<DocumentId, Status> {
+    match (id, url) {
+        ("", "") => Err(Status::invalid_argument("give the id or the url of a document; both are empty")),
+        ("", url) => match CanonicalUrl::parse(url) {
+            Ok(url) => Ok(DocumentId::of(url.as_str())),
+            Err(error) => Err(Status::invalid_argument(error.to_string())),
+        },
+        (id, "") => id.parse().map_err(|error: NotADocumentId| Status::invalid_argument(error.to_string())),
+        _ => Err(Status::invalid_argument("give either the id or the url of a document, not both")),
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use seine_common::document_id::DocumentId;
 use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
 use seine_indexer::tokenizer::unmarked;
@@ -14,20 +15,25 @@ use tantivy::schema::{Field, Value};
 use tantivy::{Searcher, TantivyDocument};
 use tokio::sync::Semaphore;
 
+use crate::cursor::{Cursor, Position};
 use crate::details::HitDetails;
 use crate::error::QueryError;
 use crate::facet::Facets;
 use crate::follow::IndexFollower;
+use crate::freshness::Freshness;
 use crate::metrics;
 use crate::parse::parse;
 use crate::plan::plan;
 use crate::rank::{Match, Ranked, Ranking};
-use crate::request::{CheckedRequest, SearchRequest, Sort};
+use crate::request::{CheckedRequest, MAX_OFFSET, SearchRequest, Sort};
 use crate::response::{Hit, SearchResponse, rfc3339};
 use crate::score::Scoring;
 use crate::snippet::Highlighter;
+use crate::views::{KeptViews, View};
 use crate::weights::RankingWeights;
 
+/// Ranks that may have been taken by pages that are new since the last page of results.
+const AFTER_SLACK: usize = 100;
 /// How long a search may wait for its turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -56,6 +62,7 @@ pub struct QueryService {
 
 pub(crate) struct Inner {
     index: IndexFollower,
+    views: KeptViews,
     pub(crate) fields: Fields,
     pub(crate) weights: RankingWeights,
     turns: Arc<Semaphore>,
@@ -78,6 +85,7 @@ impl QueryService {
     pub fn open(index_dir: &Path, config: QueryConfig) -> Result<Self, QueryError> {
         let inner = Inner {
             index: IndexFollower::new(index_dir, config.cached_blocks),
+            views: KeptViews::default(),
             fields: schema::schema().1,
             weights: config.weights,
             turns: Arc::new(Semaphore::new(config.concurrent_searches.max(1))),
@@ -92,7 +100,7 @@ impl QueryService {
 
     /// Whether searches can be answered; an empty index is a fine answer.
     pub fn check_ready(&self) -> Result<(), QueryError> {
-        self.inner.index.searcher().map(|_| ())
+        self.inner.index.view().map(|_| ())
     }
 
     pub(crate) fn inner(&self) -> &Inner {
@@ -101,7 +109,7 @@ impl QueryService {
 
     /// Documents that can be found.
     pub(crate) fn documents(&self) -> Result<u64, QueryError> {
-        let Some(searcher) = self.inner.index.searcher()? else { return Ok(0) };
+        let Some(searcher) = self.inner.searcher()? else { return Ok(0) };
         Ok(count::documents(&searcher)?)
     }
 
@@ -120,7 +128,8 @@ impl QueryService {
         });
         match done.await {
             Ok(result) => result,
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // Only data that are not what was written can do that; the indexer looks for them when it starts.
+            Err(error) if error.is_panic() => Err(QueryError::NotReady("a part of it is damaged".to_owned())),
             Err(_) => Err(QueryError::Busy),
         }
     }
@@ -146,11 +155,20 @@ impl QueryService {
 impl Inner {
     /// `None` when nothing was ever indexed.
     pub(crate) fn searcher(&self) -> Result<Option<Searcher>, QueryError> {
-        self.index.searcher()
+        Ok(self.index.view()?.map(|view| view.searcher))
     }
 
     fn answer(&self, request: &CheckedRequest) -> Result<Answer, QueryError> {
-        let Some(searcher) = self.index.searcher()? else {
+        let cursor = request.cursor.as_deref().map(|cursor| Cursor::read(cursor, request)).transpose()?;
+        let kept = cursor.as_ref().and_then(|cursor| self.views.get(cursor.view));
+        // Without the view that the last page was cut from, it goes on by rank.
+        let after = cursor.filter(|_| kept.is_none()).map(|cursor| cursor.position);
+        let offset = cursor.map_or(request.offset, |cursor| cursor.offset);
+        let view = match kept {
+            Some(view) => Some(view),
+            None => self.index.view()?,
+        };
+        let Some(View { searcher, seen_at_ms, .. }) = view.clone() else {
             return Ok(Answer { index_is_empty: true, ..Answer::default() });
         };
         let asked = parse(&request.query);
@@ -160,20 +178,32 @@ impl Inner {
         }
         let scoring = Scoring::new(&plan, &searcher, self.fields.words(), &self.weights)?;
         let ranking = Ranking {
-            places: request.offset + request.limit,
+            places: offset + request.limit + if after.is_some() { AFTER_SLACK } else { 0 },
             per_host: request.per_host,
             // What matches only by a filter matches equally well.
             sort: if plan.is_empty() { Sort::Date } else { request.sort },
             count_facets: request.facets,
+            freshness: request.freshness.map(|days| Freshness::new(days, seen_at_ms)),
         };
-        let Ranked { total, reachable, matches, facets } = ranking.rank(&plan, &scoring, &searcher, &self.weights)?;
+        let Ranked { total, reachable, mut matches, facets } =
+            ranking.rank(&plan, &scoring, &searcher, &self.weights)?;
         let mut highlighter = Highlighter::new(&plan);
         let mut answer = Answer { reachable, ..Answer::default() };
         answer.index_is_empty = total == 0 && count::documents(&searcher)? == 0;
         answer.response.total = total;
         answer.response.facets = facets.map(Facets::into_counts);
         let mut respelled = plan.respelled;
-        for (found, host_matches) in matches.into_iter().skip(request.offset) {
+        let first = after.map_or(offset, |after| after.skipped(&matches)).min(matches.len());
+        let end = (first + request.limit).min(matches.len());
+        if end > first
+            && reachable > end as u64
+            && end <= MAX_OFFSET
+            && let (Some(view), Some(position)) = (&view, Position::of(&matches[..end]))
+        {
+            self.views.keep(view);
+            answer.response.cursor = Some(Cursor::new(view.number, end, position, request).write());
+        }
+        for (found, host_matches) in matches.drain(first..end) {
             answer.response.hits.push(self.hit(&searcher, &found, &mut highlighter, &mut respelled)?);
             answer.details.push(HitDetails::read(&searcher, found.address, host_matches)?);
         }
@@ -193,6 +223,7 @@ impl Inner {
         let segment = searcher.segment_reader(found.address.segment_ord);
         let fetched_at = segment.fast_fields().i64(FETCHED_AT)?.first(found.address.doc_id).unwrap_or(0);
         let url = stored(self.fields.url).to_owned();
+        let has_cached = !stored(self.fields.archive).is_empty();
         let title = one_line(unmarked(stored(self.fields.title)).1);
         let lang = stored(self.fields.lang);
         let (language, text) = unmarked(stored(self.fields.text));
@@ -204,6 +235,8 @@ impl Inner {
             }
         }
         Ok(Hit {
+            id: DocumentId::of(&url).to_string(),
+            has_cached,
             title: if title.is_empty() { url.clone() } else { title },
             url,
             snippet: highlighter.snippet(language, text, rest),
@@ -234,3 +267,5 @@ pub(crate) fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod paging_tests;

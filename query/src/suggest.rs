@@ -83,7 +83,7 @@ impl Inner {
         }
         let scoring = Scoring::new(&plan, &searcher, self.fields.words(), &self.weights)?;
         let places = limit * READ_PER_SUGGESTION;
-        let ranking = Ranking { places, per_host: 0, sort: Sort::Relevance, count_facets: false };
+        let ranking = Ranking { places, per_host: 0, sort: Sort::Relevance, count_facets: false, freshness: None };
         for (found, _) in ranking.rank(&plan, &scoring, &searcher, &self.weights)?.matches {
             if suggestions.len() == limit {
                 break;

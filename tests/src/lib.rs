@@ -2,11 +2,13 @@
 //!
 //! - [`fake_web`]: deterministic pages over any number of hosts, with fault paths and a log of every request.
 //! - [`live_web`]: pages that a test puts, changes and removes.
+//! - [`tls_web`]: pages behind TLS.
 //! - [`demo_web`]: the three small hosts that Seine ships for its demo.
 //! - [`eventually`]: waiting with a deadline instead of sleeping.
 
 pub mod fake_web;
 pub mod live_web;
+pub mod tls_web;
 pub mod demo_web;
 pub mod eventually;
 pub mod sandbox;

@@ -78,7 +78,7 @@ fn headers_tell_what_the_page_does_not() {
         )
     };
     let config = AnalyserConfig { keeps_ip: true, ..AnalyserConfig::default() };
-    let Analysis { description, follow } = analyse(&page, &config).unwrap();
+    let Analysis { description, follow, .. } = analyse(&page, &config).unwrap();
     assert_eq!((description.last_modified_ms, description.expires_ms), (1_714_979_289_000, 1_715_065_689_000));
     assert_eq!((description.declared_lang.as_str(), description.ip.as_str()), ("de", "192.0.2.1"));
     assert_eq!(

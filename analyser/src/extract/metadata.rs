@@ -3,6 +3,7 @@
 
 use super::linked_data::LinkedData;
 use super::links::refresh_target;
+use super::metas::Metas;
 use super::text::{TextBuffer, one_line};
 use crate::content_type::charset_parameter;
 use crate::dates::parse_date;
@@ -29,6 +30,8 @@ pub(crate) struct Metadata<'p> {
     pub linked_data: LinkedData,
     /// As `og:type` says it.
     pub og_type: String,
+    /// All of them, for filters.
+    pub metas: Metas,
 }
 
 /// Facts about the page, empty or 0 where nothing is stated.
@@ -80,6 +83,7 @@ impl<'p> Metadata<'p> {
             robots: RobotsDirectives::default(),
             linked_data: LinkedData::default(),
             og_type: String::new(),
+            metas: Metas::default(),
         }
     }
 
@@ -130,10 +134,12 @@ impl<'p> Metadata<'p> {
         let content = attributes.get(Attribute::Content)?;
         for name in [Attribute::Name, Attribute::Property, Attribute::ItemProperty] {
             if let Some(name) = attributes.get(name) {
+                self.metas.add(name.trim_ascii(), content);
                 self.named(name.trim_ascii(), content);
             }
         }
         let http_equiv = attributes.get(Attribute::HttpEquiv)?.trim_ascii();
+        self.metas.add(http_equiv, content);
         let content = String::from_utf8_lossy(content);
         if http_equiv.eq_ignore_ascii_case(b"refresh") {
             return refresh_target(&content);

@@ -114,6 +114,7 @@ pub fn label(kind: OutcomeKind) -> &'static str {
         OutcomeKind::Excluded => "excluded",
         OutcomeKind::HostFailed => "host_failed",
         OutcomeKind::Gone => "gone",
+        OutcomeKind::SitemapRead => "sitemap_read",
     }
 }
 

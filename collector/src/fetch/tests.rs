@@ -15,8 +15,9 @@ use super::*;
 use crate::gate::Gate;
 use crate::robots::{MAX_ROBOTS_BYTES, Verdict};
 
-const LIMITS: FetchLimits = FetchLimits { max_body_bytes: 100_000, timeout: Duration::from_secs(5) };
-const HURRIED: FetchLimits = FetchLimits { max_body_bytes: 100_000, timeout: Duration::from_millis(300) };
+const LIMITS: FetchLimits = FetchLimits { max_body_bytes: 100_000, any_type: false, timeout: Duration::from_secs(5) };
+const HURRIED: FetchLimits =
+    FetchLimits { max_body_bytes: 100_000, any_type: false, timeout: Duration::from_millis(300) };
 
 /// How the server goes on after its bytes.
 #[derive(Clone, Copy, PartialEq)]

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use seine_common::address::AddressRules;
 use seine_common::clock::Clock;
+use seine_common::limits::MAX_BODY_BYTES;
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::{FetchedPage, LeaseRef, Withdrawn};
 use seine_proto::monitor::v1::CollectorMessage;
@@ -18,13 +19,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::HostWorker;
-use super::events::{Action, Event, Origin, PageId, Start};
+use super::events::{Action, Event, Origin, PageId, Start, StartPage};
 use crate::CollectorError;
 use crate::deliver::{Content, Delivery, Parcel};
+use crate::fetch::FetchLimits;
 use crate::fetch::http::{Http, OriginClient};
 use crate::fetch::robots::{RobotsAnswer, read_robots};
 use crate::fetch::wire::Wire;
-use crate::fetch::{FetchLimits, Known};
 use crate::gate::{Gate, StartPermit};
 use crate::link_memory::{CrawlKey, LinkMemory};
 use crate::resolve::{Found, Resolver};
@@ -130,7 +131,8 @@ impl Driver {
     /// Adds what only the driver knows, and notes what only the driver needs.
     fn take_in(&mut self, mut event: Event) -> Event {
         match &mut event {
-            Event::Parsed { page, parsed } => {
+            // Every link of a sitemap goes up, for its date.
+            Event::Parsed { page, parsed } if !self.worker.is_sitemap(*page) => {
                 let depth = self.worker.depth_of(*page).unwrap_or_default() + 1;
                 parsed.link_hashes = self.tools.memory.sift(self.crawl, &mut parsed.links, depth);
             }
@@ -203,9 +205,9 @@ impl Driver {
     fn start(&mut self, now: Instant, permit: StartPermit) {
         match self.worker.start(now) {
             Some(Start::Robots { origin, url, request }) => self.start_robots(origin, url, request, permit),
-            Some(Start::Page { page, origin, url, depth, known, request }) => {
-                let client = self.clients.get(&origin).expect("an open origin has a client").clone();
-                self.start_page(client, page, url, depth, known, request, permit);
+            Some(Start::Page(start)) => {
+                let client = self.clients.get(&start.origin).expect("an open origin has a client").clone();
+                self.start_page(client, start, permit);
             }
             None => {}
         }
@@ -254,21 +256,18 @@ impl Driver {
         });
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all of them are one request")]
-    fn start_page(
-        &mut self,
-        client: OriginClient,
-        page: PageId,
-        url: CanonicalUrl,
-        depth: u32,
-        known: Known,
-        request: u64,
-        permit: StartPermit,
-    ) {
+    fn start_page(&mut self, client: OriginClient, start: StartPage, permit: StartPermit) {
+        let StartPage { page, url, depth, is_sitemap, known, request, .. } = start;
         let terms = self.worker.terms();
-        let limits = FetchLimits { max_body_bytes: terms.max_body_bytes, timeout: self.tools.request_timeout };
+        let limits = FetchLimits {
+            // Sitemaps are larger than pages, and of whatever type their server thinks.
+            max_body_bytes: if is_sitemap { MAX_BODY_BYTES as u64 } else { terms.max_body_bytes },
+            any_type: is_sitemap,
+            timeout: self.tools.request_timeout,
+        };
         let lease = Some(LeaseRef { token: terms.token, crawl: terms.crawl.to_string() });
         let (keywords, robots_name) = (terms.keywords.clone(), terms.agent_token.to_string());
+        let filters = terms.filters.clone();
         let (delivery, mailbox) = (self.tools.delivery.clone(), self.mailbox.clone());
         self.tasks.spawn(async move {
             let StartPermit { request: under_way, mut body } = permit;
@@ -296,6 +295,9 @@ impl Driver {
                 body: fetched.body,
                 keywords: keywords.to_vec(),
                 robots_name,
+                sitemap: is_sitemap,
+                enumeration: filters.enumeration.clone(),
+                generation: filters.generation.clone(),
             };
             let content = Content::Page(Box::new(fetched));
             delivery.submit(Parcel { content, id: page, answers: mailbox, body }).await;

@@ -100,6 +100,12 @@ pub struct Parsed {
     pub title: String,
     pub value: f32,
     pub usability: f32,
+    /// Of a sitemap: when each of its links was last changed, and the sitemaps that it names.
+    pub lastmod_ms: Vec<i64>,
+    pub sitemaps: Vec<String>,
+    /// The rules of the crawl's filters that decided.
+    pub generation_rule: String,
+    pub enumeration_rule: String,
 }
 
 /// Something to do at once.
@@ -134,5 +140,16 @@ pub enum Action {
 #[derive(Debug, PartialEq)]
 pub enum Start {
     Robots { origin: Origin, url: CanonicalUrl, request: u64 },
-    Page { page: PageId, origin: Origin, url: CanonicalUrl, depth: u32, known: Known, request: u64 },
+    Page(StartPage),
+}
+
+#[derive(Debug, PartialEq)]
+pub struct StartPage {
+    pub page: PageId,
+    pub origin: Origin,
+    pub url: CanonicalUrl,
+    pub depth: u32,
+    pub is_sitemap: bool,
+    pub known: Known,
+    pub request: u64,
 }

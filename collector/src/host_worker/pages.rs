@@ -34,8 +34,9 @@ pub struct Page {
 impl Page {
     pub fn saved_outcome(&mut self, archive: Option<ArchivePosition>) -> Outcome {
         let parsed = self.parsed.get_or_insert_default();
+        let kind = if self.queued.is_sitemap { OutcomeKind::SitemapRead } else { OutcomeKind::Saved };
         Outcome {
-            kind: OutcomeKind::Saved.into(),
+            kind: kind.into(),
             status: self.status.into(),
             fetched_at_ms: self.at_ms,
             bytes: self.bytes,
@@ -44,6 +45,8 @@ impl Page {
             generate: parsed.generate,
             title: std::mem::take(&mut parsed.title),
             usability: parsed.usability,
+            generation_rule: std::mem::take(&mut parsed.generation_rule),
+            enumeration_rule: std::mem::take(&mut parsed.enumeration_rule),
             etag: std::mem::take(&mut self.freshness.etag),
             last_modified: std::mem::take(&mut self.freshness.last_modified),
             expires_ms: self.freshness.expires_ms,
@@ -65,7 +68,7 @@ impl Pages {
     /// A URL is taken: to be fetched, or only to be settled.
     pub fn take(&mut self, queued: QueuedUrl, fetch: bool) -> PageId {
         self.last += 1;
-        let may_be_saved = fetch && !queued.is_saved_already();
+        let may_be_saved = fetch && !queued.is_saved_already() && !queued.is_sitemap;
         self.slots_held += u32::from(fetch);
         self.may_be_saved += u64::from(may_be_saved);
         let page = Page {

@@ -12,6 +12,9 @@ use crate::fetch::redirect::MAX_REDIRECTS;
 use crate::fetch::robots::RobotsAnswer;
 use crate::robots::Verdict;
 
+/// Links of a sitemap that go up together. The Monitor answers each message, and the mailbox must hold the answers.
+const LINKS_PER_MESSAGE: usize = 5_000;
+
 /// What the analyser thinks of a page.
 #[derive(Clone, Copy, Default)]
 struct Judged {
@@ -131,6 +134,9 @@ impl HostWorker {
             return;
         };
         let judged = Judged { value: parsed.value, usability: parsed.usability };
+        if fetched.queued.is_sitemap {
+            return self.sitemap_parsed(page, links, parsed, actions);
+        }
         fetched.parsed = Some(parsed);
         if links.is_empty() {
             self.pages.release_slot(page);
@@ -160,7 +166,32 @@ impl HostWorker {
             redirect,
             value: judged.value,
             usability: judged.usability,
+            ..Discover::default()
         })));
+    }
+
+    /// A sitemap has more links than a message should.
+    fn sitemap_parsed(&mut self, page: PageId, links: Vec<String>, parsed: Parsed, actions: &mut Vec<Action>) {
+        let Some(from) = self.pages.get(page) else {
+            return;
+        };
+        let about = Discover {
+            token: self.terms.token,
+            request_id: page,
+            from_url: from.queued.url.to_string(),
+            from_place: from.queued.place.to_bytes(),
+            // Nobody expects sentences of a list.
+            usability: 1.0,
+            ..Discover::default()
+        };
+        let send = |discover: Discover| Action::Send(Message::Discover(discover));
+        for (links, dates) in links.chunks(LINKS_PER_MESSAGE).zip(parsed.lastmod_ms.chunks(LINKS_PER_MESSAGE)) {
+            actions.push(send(Discover { links: links.to_vec(), lastmod_ms: dates.to_vec(), ..about.clone() }));
+        }
+        if !parsed.sitemaps.is_empty() {
+            actions.push(send(Discover { links: parsed.sitemaps, sitemaps: true, ..about }));
+        }
+        self.pages.release_slot(page);
     }
 
     fn settled(&mut self, page: PageId, actions: &mut Vec<Action>) {
@@ -168,8 +199,11 @@ impl HostWorker {
             return;
         };
         self.window.settled(&settled.queued.place);
-        let link_hashes = settled.parsed.map(|parsed| parsed.link_hashes).unwrap_or_default();
-        if !link_hashes.is_empty() {
+        let parsed = settled.parsed.unwrap_or_default();
+        let link_hashes = parsed.link_hashes;
+        // What was refused because of this page may be admitted from another: it is to be sent again.
+        let is_usable = parsed.usability >= self.terms.unusable_below;
+        if is_usable && !link_hashes.is_empty() {
             actions.push(Action::Remember { link_hashes, depth: settled.queued.depth + 1 });
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::address::{AddressRules, FixedAddress};
+use seine_proto::common::v1::Filter;
 use seine_proto::monitor::v1::{Crawl, Lease, Pace};
 
 use crate::robots::agent_token;
@@ -37,6 +38,17 @@ pub struct Terms {
     pub max_body_bytes: u64,
     /// What makes a page valuable.
     pub keywords: Arc<[String]>,
+    /// For the analyser: what is followed and what is indexed.
+    pub filters: Arc<CrawlFilters>,
+    /// Links of pages with less usability may be refused there and admitted from elsewhere.
+    pub unusable_below: f32,
+}
+
+/// Absent where everything is allowed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CrawlFilters {
+    pub enumeration: Option<Filter>,
+    pub generation: Option<Filter>,
 }
 
 impl Terms {
@@ -65,6 +77,11 @@ impl Terms {
             agent_token: agent_token(&crawl.user_agent).into(),
             max_body_bytes: crawl.max_body_bytes.clamp(1, seine_common::limits::MAX_BODY_BYTES as u64),
             keywords: crawl.keywords.clone().into(),
+            filters: Arc::new(CrawlFilters {
+                enumeration: crawl.enumeration.clone(),
+                generation: crawl.generation.clone(),
+            }),
+            unusable_below: crawl.unusable_below,
         }
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Discover, Outcome, RobotsVerdict};
 
-use super::events::{Event, PageId, Parsed};
+use super::events::{Event, PageId, Parsed, StartPage};
 use super::*;
 use crate::fetch::freshness::Freshness;
 use crate::fetch::robots::RobotsAnswer;
@@ -23,7 +23,14 @@ fn ms(milliseconds: u64) -> Duration {
 
 fn queued(number: u8) -> QueuedUrl {
     let place = Place::from(Bytes::copy_from_slice(&[number]));
-    QueuedUrl { place, url: format!("{HOST}/{number}").into(), depth: 1, redirect_hops: 0, revisit: None }
+    QueuedUrl {
+        place,
+        url: format!("{HOST}/{number}").into(),
+        depth: 1,
+        redirect_hops: 0,
+        revisit: None,
+        is_sitemap: false,
+    }
 }
 
 fn terms() -> Terms {
@@ -44,6 +51,8 @@ fn terms() -> Terms {
         agent_token: "Seine".into(),
         max_body_bytes: 1_000,
         keywords: Arc::new([]),
+        filters: Arc::default(),
+        unusable_below: 0.0,
     }
 }
 
@@ -124,7 +133,7 @@ impl Bench {
         let mut starts = self.starts();
         assert_eq!(starts.len(), 1, "{starts:?}");
         match starts.pop() {
-            Some(Start::Page { page, url, .. }) => (page, url.path_and_query().to_owned()),
+            Some(Start::Page(StartPage { page, url, .. })) => (page, url.path_and_query().to_owned()),
             other => panic!("{other:?}"),
         }
     }

@@ -29,6 +29,8 @@ pub struct QueuedUrl {
     pub redirect_hops: u32,
     /// Set for a page that was visited before.
     pub revisit: Option<Box<contract::Revisit>>,
+    /// Not a page, but a list of addresses.
+    pub is_sitemap: bool,
 }
 
 impl QueuedUrl {
@@ -46,6 +48,7 @@ impl From<contract::QueuedUrl> for QueuedUrl {
             depth: queued.depth,
             redirect_hops: queued.redirect_hops,
             revisit: queued.revisit.map(Box::new),
+            is_sitemap: queued.sitemap_level > 0,
         }
     }
 }

@@ -9,7 +9,14 @@ use super::*;
 
 fn queued(place: u16) -> QueuedUrl {
     let place = Place::from(Bytes::copy_from_slice(&place.to_be_bytes()));
-    QueuedUrl { url: format!("http://a/{place:?}").into(), place, depth: 0, redirect_hops: 0, revisit: None }
+    QueuedUrl {
+        url: format!("http://a/{place:?}").into(),
+        place,
+        depth: 0,
+        redirect_hops: 0,
+        revisit: None,
+        is_sitemap: false,
+    }
 }
 
 fn places(urls: &[u16]) -> Vec<QueuedUrl> {

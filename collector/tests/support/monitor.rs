@@ -38,6 +38,8 @@ pub struct State {
     pub settled: HashMap<String, OutcomeKind>,
     pub settled_twice: u32,
     pub returned: Vec<ReturnLease>,
+    /// How many pages were saved when each lease came back: the next one is granted at once.
+    pub saved_at_return: Vec<usize>,
     pub pins: Vec<String>,
     pub robots_found: u32,
     pub streams: u32,
@@ -126,7 +128,7 @@ impl State {
         }
         let parts = [u32::MAX - depth, u32::MAX - parent, number];
         let place: Bytes = parts.iter().flat_map(|part| part.to_be_bytes()).collect();
-        let queued = QueuedUrl { url, depth, place: place.clone(), attempts: 0, redirect_hops, revisit: None };
+        let queued = QueuedUrl { url, depth, place: place.clone(), attempts: 0, redirect_hops, ..QueuedUrl::default() };
         self.queue.insert(place, queued.clone());
         Some(queued)
     }
@@ -185,6 +187,7 @@ impl State {
             Up::Settle(settle) => vec![self.settle(&settle)],
             Up::ReturnLease(returned) if returned.token == self.token => {
                 self.returned.push(returned);
+                self.saved_at_return.push(self.count(OutcomeKind::Saved));
                 self.leased = false;
                 Vec::new()
             }

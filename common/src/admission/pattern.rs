@@ -164,7 +164,7 @@ fn may_begin_a_url(glob: &str) -> bool {
 }
 
 /// Scheme and host in lower case and other alphabets percent-encoded, since canonical URLs have nothing else.
-fn as_canonical(glob: &str) -> Cow<'_, str> {
+pub(crate) fn as_canonical(glob: &str) -> Cow<'_, str> {
     let host = glob.find("://").map_or(0, |at| at + 3);
     let path = glob[host..].find('/').map_or(glob.len(), |at| host + at);
     let (start, rest) = if host == 0 { ("", glob) } else { glob.split_at(path) };

@@ -31,6 +31,7 @@ pub struct CrawlDefaults {
     pub user_agent: String,
     pub allow_net: Vec<String>,
     pub robots: bool,
+    pub sitemaps: bool,
     pub max_body_bytes: u64,
     pub attempts: u32,
     /// Its depth is `depth`.
@@ -38,6 +39,12 @@ pub struct CrawlDefaults {
     pub keywords: Vec<String>,
     pub value_threshold: f32,
     pub breadth_budget: u32,
+    /// Pages below the threshold are not indexed.
+    pub keep_only_valuable: bool,
+    pub unusable_below: f32,
+    /// Names of filters.
+    pub enumeration: String,
+    pub generation: String,
     pub refresh: RefreshDefaults,
 }
 
@@ -96,6 +103,7 @@ pub(super) struct RawCrawl {
     contact: Option<String>,
     allow_net: Vec<String>,
     robots: bool,
+    sitemaps: bool,
     max_body_bytes: u64,
     attempts: u32,
     allow_hosts: Vec<String>,
@@ -112,6 +120,10 @@ pub(super) struct RawCrawl {
     keywords: Vec<String>,
     value_threshold: f32,
     breadth_budget: u32,
+    keep_only_valuable: bool,
+    unusable_below: f32,
+    enumeration: String,
+    generation: String,
 }
 
 #[derive(Deserialize)]
@@ -137,8 +149,11 @@ impl RawCrawl {
         if !(0.0..=100.0).contains(&self.response_factor) {
             return Err(value("crawl.response_factor", format!("{} is not from 0 to 100", self.response_factor)));
         }
-        if !(0.0..=1.0).contains(&self.value_threshold) {
-            return Err(value("crawl.value_threshold", format!("{} is not from 0 to 1", self.value_threshold)));
+        let shares = [("crawl.value_threshold", self.value_threshold), ("crawl.unusable_below", self.unusable_below)];
+        for (key, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(value(key, format!("{share} is not from 0 to 1")));
+            }
         }
         let admission = AdmissionSettings {
             allow_hosts: self.allow_hosts,
@@ -175,12 +190,17 @@ impl RawCrawl {
             user_agent,
             allow_net: self.allow_net,
             robots: self.robots,
+            sitemaps: self.sitemaps,
             max_body_bytes: self.max_body_bytes,
             attempts: self.attempts,
             admission,
             keywords: self.keywords,
             value_threshold: self.value_threshold,
             breadth_budget: self.breadth_budget,
+            keep_only_valuable: self.keep_only_valuable,
+            unusable_below: self.unusable_below,
+            enumeration: self.enumeration,
+            generation: self.generation,
             refresh: refresh.validate()?,
         })
     }

@@ -5,6 +5,8 @@ use toml::{Table, Value};
 use super::{ConfigError, DEFAULT_TOML};
 
 const PREFIX: &str = "SEINE_";
+/// The section whose keys are those of each table in it, under a name of the owner's choice.
+const FILTERS: &str = "filters";
 
 pub fn parse(origin: &str, text: &str) -> Result<Table, ConfigError> {
     text.parse().map_err(|error| ConfigError::Syntax { origin: origin.to_owned(), error: Box::new(error) })
@@ -37,11 +39,29 @@ pub fn check(origin: &str, table: &Table) -> Result<(), ConfigError> {
         let Value::Table(keys) = value else {
             return Err(unknown(origin, section.clone(), std::iter::once(format!("[{section}]"))));
         };
+        if section == FILTERS {
+            check_filters(origin, keys, &known)?;
+            continue;
+        }
         for key in keys.keys() {
             if !known.contains(&(section.clone(), key.clone())) {
                 let names = known.iter().map(|(section, key)| format!("{section}.{key}"));
                 return Err(unknown(origin, format!("{section}.{key}"), names));
             }
+        }
+    }
+    Ok(())
+}
+
+fn check_filters(origin: &str, filters: &Table, known: &[(String, String)]) -> Result<(), ConfigError> {
+    let known = || known.iter().filter(|(section, _)| section == FILTERS).map(|(_, key)| key);
+    for (name, value) in filters {
+        let Value::Table(keys) = value else {
+            return Err(unknown(origin, format!("{FILTERS}.{name}"), std::iter::once(format!("[{FILTERS}.{name}]"))));
+        };
+        if let Some(key) = keys.keys().find(|key| !known().any(|known| known == *key)) {
+            let names = known().map(|known| format!("{FILTERS}.{name}.{known}"));
+            return Err(unknown(origin, format!("{FILTERS}.{name}.{key}"), names));
         }
     }
     Ok(())
@@ -66,7 +86,8 @@ pub fn merge(below: &mut Table, above: Table) {
 
 /// `SEINE_CRAWL_DELAY=2` as a table. Variables of no section are somebody else's.
 pub fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Result<Table, ConfigError> {
-    let known = all();
+    let mut known = all();
+    known.retain(|(section, _)| section != FILTERS);
     let name = |section: &str, key: &str| format!("{PREFIX}{section}_{key}").to_ascii_uppercase();
     let mut table = Table::new();
     for (variable, text) in variables {

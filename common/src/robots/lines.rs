@@ -13,6 +13,8 @@ pub enum Line<'a> {
     Disallow(&'a [u8]),
     /// Seconds: finite and not negative.
     CrawlDelay(f64),
+    /// The address of a sitemap, for every robot.
+    Sitemap(&'a [u8]),
 }
 
 /// The understood lines with their numbers, from 1.
@@ -51,6 +53,9 @@ fn understand(line: &[u8]) -> Option<Line<'_>> {
     }
     if is(&["crawl-delay", "crawldelay", "crawl delay"]) {
         return seconds(value).map(Line::CrawlDelay);
+    }
+    if is(&["sitemap", "site-map"]) {
+        return Some(Line::Sitemap(value));
     }
     None
 }

@@ -85,6 +85,8 @@ impl Rules {
                     }
                     for_delay.closed = true;
                 }
+                // Belongs to no group.
+                Line::Sitemap(_) => {}
             }
         }
         if own.named { own.finish() } else { everyone.finish() }

@@ -7,7 +7,7 @@ use tantivy::query::AllQuery;
 use tantivy::schema::Value;
 
 use super::*;
-use crate::entry::Page;
+use crate::entry::{Page, Version};
 use crate::tokenizer::unmarked;
 use crate::{count, publish};
 

@@ -18,6 +18,7 @@ pub fn changes(before: &Crawl, now: &Crawl) -> Vec<String> {
         ("allowed networks", list(&before.allow_net), list(&now.allow_net)),
         ("fixed addresses", list(&before.resolve), list(&now.resolve)),
         ("robots.txt ignored", before.ignore_robots.to_string(), now.ignore_robots.to_string()),
+        ("sitemaps ignored", before.ignore_sitemaps.to_string(), now.ignore_sitemaps.to_string()),
         ("body limit", before.max_body_bytes.to_string(), now.max_body_bytes.to_string()),
         ("attempts", before.max_attempts.to_string(), now.max_attempts.to_string()),
         ("max bytes", limit(before.max_bytes), limit(now.max_bytes)),
@@ -27,6 +28,7 @@ pub fn changes(before: &Crawl, now: &Crawl) -> Vec<String> {
         ("response factor", before.response_factor.to_string(), now.response_factor.to_string()),
         ("keywords", list(&before.keywords), list(&now.keywords)),
         ("value threshold", before.value_threshold.to_string(), now.value_threshold.to_string()),
+        ("unusable below", before.unusable_below.to_string(), now.unusable_below.to_string()),
         ("breadth budget", before.breadth_budget.to_string(), now.breadth_budget.to_string()),
     ];
     let mut told: Vec<String> = pairs
@@ -37,6 +39,8 @@ pub fn changes(before: &Crawl, now: &Crawl) -> Vec<String> {
     // Too long to be told in full.
     let differ = [
         ("the rules for URLs", before.admission != now.admission),
+        ("the filter for links", before.enumeration != now.enumeration),
+        ("the filter for the index", before.generation != now.generation),
         ("the settings for some hosts", before.hosts != now.hosts),
         ("when pages are visited again", before.refresh != now.refresh),
     ];

@@ -12,6 +12,7 @@
 //! | `uses` | crawl, host fingerprint | `HostUse` |
 //! | `contents` | crawl, text fingerprint | the first URL with it |
 //! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
+//! | `addresses` | IP address, 0, host name | nothing |
 //! | `meta` | a kind byte and a number | crawls, progress, exclusions, planning, leases, token, polynomial, slots |
 
 use super::CrawlId;
@@ -74,6 +75,10 @@ pub fn content(crawl: CrawlId, fingerprint: u64) -> [u8; HOST_BYTES] {
 
 pub fn robots(host: &str, origin: &str) -> Vec<u8> {
     [host.as_bytes(), &[0], origin.as_bytes()].concat()
+}
+
+pub fn address(address: &str, host: &str) -> Vec<u8> {
+    [address.as_bytes(), &[0], host.as_bytes()].concat()
 }
 
 /// Times before 1970 come from broken clocks and count as 1970.

@@ -42,6 +42,14 @@ impl Order {
             Self::BreadthFirst => Place::new(Class::Ordinary, depth, parent_sequence, link_number),
         }
     }
+
+    /// A place behind all others of its depth.
+    pub fn last_place(self, depth: u32, number: u32) -> Place {
+        match self {
+            Self::DepthFirst | Self::BoundedBreadth => self.place(depth, 0, number),
+            Self::BreadthFirst => self.place(depth, u64::MAX, number),
+        }
+    }
 }
 
 impl Place {

@@ -35,6 +35,12 @@ pub struct QueueEntry {
     /// Set while a known URL is visited again.
     #[prost(message, optional, tag = "9")]
     pub revisit: Option<Revisit>,
+    /// When a sitemap says that it was last changed; 0 when none does.
+    #[prost(int64, tag = "12")]
+    pub sitemap_lastmod_ms: i64,
+    /// Not a page but a sitemap: 1 when robots.txt names it, more when other sitemaps do.
+    #[prost(uint32, tag = "13")]
+    pub sitemap_level: u32,
 }
 
 /// A URL that is finished, until it is visited again.
@@ -74,6 +80,9 @@ pub struct CrawlRecord {
     /// Hosts whose pages were removed for good.
     #[prost(string, repeated, tag = "7")]
     pub forgotten_hosts: Vec<String>,
+    /// When the filters changed last: what was fetched before is not asked for conditionally.
+    #[prost(int64, tag = "20")]
+    pub filters_changed_ms: i64,
 }
 
 /// What kept links out of a crawl.
@@ -100,6 +109,9 @@ pub struct HostUse {
     pub pages: u64,
     #[prost(uint64, tag = "2")]
     pub bytes: u64,
+    /// The sitemaps that its robots.txt names were queued.
+    #[prost(bool, tag = "3")]
+    pub sitemaps_queued: bool,
 }
 
 /// Counters of one crawl; written with whatever changes them.

@@ -62,13 +62,19 @@ impl RocksFrontier {
         let progress = self.progress.entry(crawl).or_default();
         progress.queued = progress.queued.saturating_sub(1);
         progress.count_class(place.class(), -1);
+        // Sitemaps are not among the pages that are counted, whatever becomes of them.
+        let is_page = record.entry.sitemap_level == 0;
         if let Some(before) = &before {
-            count(progress, &before.outcome, -1);
+            if is_page {
+                count(progress, &before.outcome, -1);
+            }
             let visited = record.visits != before.visits;
             progress.revisits += u64::from(visited);
             progress.unchanged += u64::from(visited && is_unchanged(before, record));
         }
-        count(progress, &record.outcome, 1);
+        if is_page {
+            count(progress, &record.outcome, 1);
+        }
         progress.duplicates += u64::from(duplicate);
         let received = if before.as_ref().is_none_or(|before| before.outcome.archive != record.outcome.archive) {
             record.outcome.bytes
@@ -189,8 +195,8 @@ pub(super) fn count(progress: &mut CrawlProgress, outcome: &Outcome, change: i64
         OutcomeKind::RefusedByRobots => &mut progress.refused_by_robots,
         OutcomeKind::UnwantedType => &mut progress.unwanted,
         OutcomeKind::Gone => &mut progress.gone,
-        // Counted where it was met.
-        OutcomeKind::Excluded => return,
+        // Counted where it was met, or not at all.
+        OutcomeKind::Excluded | OutcomeKind::SitemapRead => return,
         _ => &mut progress.failed,
     };
     *counter = counter.saturating_add_signed(change);

@@ -131,6 +131,7 @@ impl RocksFrontier {
         };
         let mut entry: QueueEntry = decode(&bytes, "queue entry")?;
         entry.depth = smaller;
+        entry.expected_usability = entry.expected_usability.max(item.candidate.entry.expected_usability);
         batch.put_cf(self.table(QUEUE), key, entry.encode_to_vec());
         batch.put_cf(self.table(SEEN), item.key, Seen::Queued { depth: smaller, place }.encode());
         Ok(())

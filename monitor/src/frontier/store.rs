@@ -51,8 +51,10 @@ pub(super) const USES: &str = "uses";
 pub(super) const CONTENTS: &str = "contents";
 const HOSTS: &str = "hosts";
 const ROBOTS: &str = "robots";
+const ADDRESSES: &str = "addresses";
 const META: &str = "meta";
-const TABLES: [&str; 12] = [SEEN, QUEUE, RETRIES, RECORDS, HEADS, READY, VISITS, USES, CONTENTS, HOSTS, ROBOTS, META];
+const TABLES: [&str; 13] =
+    [SEEN, QUEUE, RETRIES, RECORDS, HEADS, READY, VISITS, USES, CONTENTS, HOSTS, ADDRESSES, ROBOTS, META];
 
 pub(super) type KeyValue = (Box<[u8]>, Box<[u8]>);
 
@@ -259,6 +261,12 @@ impl Frontier for RocksFrontier {
         self.read_use(&self.host_key(crawl, host))
     }
 
+    fn note_sitemaps(&mut self, crawl: CrawlId, host: &HostKey) -> Result<()> {
+        let key = self.host_key(crawl, host);
+        let host_use = HostUse { sitemaps_queued: true, ..self.read_use(&key)? };
+        Ok(self.db.put_cf(self.table(USES), key, host_use.encode_to_vec())?)
+    }
+
     fn settle_rest(
         &mut self,
         crawl: CrawlId,
@@ -331,6 +339,10 @@ impl Frontier for RocksFrontier {
         self.first_ready(crawl, limit)
     }
 
+    fn has_work(&self, crawl: CrawlId, host: &HostKey) -> Result<bool> {
+        Ok(self.db.get_pinned_cf(self.table(HEADS), self.host_key(crawl, host))?.is_some())
+    }
+
     fn requeue_host(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()> {
         self.place_in_ready(crawl, host, ready_ms)
     }
@@ -344,6 +356,29 @@ impl Frontier for RocksFrontier {
 
     fn put_host(&mut self, record: &HostRecord) -> Result<()> {
         Ok(self.db.put_cf(self.table(HOSTS), &record.host, record.encode_to_vec())?)
+    }
+
+    fn move_host(&mut self, record: &HostRecord, address: &str) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        if !record.address.is_empty() {
+            batch.delete_cf(self.table(ADDRESSES), key::address(&record.address, &record.host));
+        }
+        if !address.is_empty() {
+            batch.put_cf(self.table(ADDRESSES), key::address(address, &record.host), b"");
+        }
+        let record = HostRecord { address: address.to_owned(), ..record.clone() };
+        batch.put_cf(self.table(HOSTS), &record.host, record.encode_to_vec());
+        Ok(self.db.write(batch)?)
+    }
+
+    fn hosts_at(&self, address: &str, limit: usize) -> Result<Vec<HostKey>> {
+        let prefix = key::address(address, "");
+        let host = |item: Result<KeyValue>| {
+            let name = item?.0[prefix.len()..].to_vec();
+            let name = String::from_utf8(name).map_err(|_| MonitorError::Corrupt("host at an address"))?;
+            Ok(HostKey::from_stored(name))
+        };
+        self.scan(ADDRESSES, &prefix, &prefix).take(limit).map(host).collect()
     }
 
     fn robots(&self, host: &HostKey) -> Result<Vec<Robots>> {

@@ -7,7 +7,7 @@ use seine_proto::monitor::v1::{
 
 use super::{ActiveCrawl, Keeper};
 use crate::MonitorError;
-use crate::crawl::{CheckedCrawl, changes};
+use crate::crawl::{CheckedCrawl, changes, filters};
 use crate::frontier::record::{CrawlRecord, ExclusionRecord, QueueEntry};
 use crate::frontier::{Candidate, CrawlId, Result};
 
@@ -27,6 +27,9 @@ impl Keeper {
         record.set_state(CrawlState::Running);
         let checked = CheckedCrawl::of_record(&record)?;
         record.settings = checked.settings.clone();
+        if before.as_ref().is_some_and(|before| filters::differ(&before.settings, &record.settings)) {
+            record.filters_changed_ms = self.clock.now_ms();
+        }
         let changes = before.map(|before| changes(&before.settings, &checked.settings)).unwrap_or_default();
         self.frontier.put_crawl(&record)?;
         let seeds = checked.seeds.clone();

@@ -7,11 +7,39 @@ use seine_proto::monitor::v1::{CrawlVerdict, ExplainResponse, OutcomeKind, Robot
 
 use super::{ActiveCrawl, Keeper};
 use crate::MonitorError;
-use crate::frontier::record::{HostRecord, QueueEntry, UrlRecord};
+use crate::crawl::filters;
+use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{CrawlId, Known, Result};
+use crate::politeness;
 
 /// URLs counted before the one that is asked for; nobody needs it more exactly.
 const COUNTED_BEFORE: usize = 1_000;
+/// Hosts of an address that are looked at for its state.
+const HOSTS_LOOKED_AT: usize = 1_000;
+
+/// Of a host or an address. One that is further up stands for all hosts of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum State {
+    /// Nothing is left to ask.
+    Done,
+    /// It was asked a moment ago, or asked for patience.
+    Resting,
+    /// Something is left, and may be asked for.
+    Waiting,
+    /// It is leased.
+    Active,
+}
+
+impl State {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Resting => "resting",
+            Self::Waiting => "waiting",
+            Self::Active => "active",
+        }
+    }
+}
 
 impl Keeper {
     pub(super) fn explain(&self, url: &str) -> Result<ExplainResponse> {
@@ -28,36 +56,42 @@ impl Keeper {
             crawls: verdicts.collect::<Result<_>>()?,
             host_rests_until_ms: rests,
             host_rests_because: rests.map(|_| record.trouble().in_words().to_owned()).unwrap_or_default(),
-            host_state: self.host_state(&host, &record, now)?.to_owned(),
-            address_state: self.address_state(&record, now).to_owned(),
+            host_state: self.host_state(&host, now)?.in_words().to_owned(),
+            address_state: self
+                .address_state(&record.address, now)?
+                .map(State::in_words)
+                .unwrap_or_default()
+                .to_owned(),
             address: record.address,
         })
     }
 
-    fn host_state(&self, host: &HostKey, record: &HostRecord, now: i64) -> Result<&'static str> {
-        if record.lease_token != 0 {
-            return Ok("active");
-        }
+    fn host_state(&self, host: &HostKey, now: i64) -> Result<State> {
+        let record = self.frontier.host(host)?;
+        let rests = politeness::clamp(now, record.next_allowed_ms) > now;
+        let mut has_work = false;
         for crawl in self.crawls.keys() {
-            if !self.frontier.stretch(*crawl, host, None, 1)?.urls.is_empty() {
-                return Ok(if record.next_allowed_ms > now { "resting" } else { "waiting" });
-            }
+            has_work |= self.frontier.has_work(*crawl, host)?;
         }
-        Ok("done")
+        Ok(match (record.lease_token != 0, rests, has_work) {
+            (true, ..) => State::Active,
+            (false, true, _) => State::Resting,
+            (false, false, true) => State::Waiting,
+            (false, false, false) => State::Done,
+        })
     }
 
-    /// Of all hosts at the address: one that is active makes it so.
-    fn address_state(&self, record: &HostRecord, now: i64) -> &'static str {
-        let active = self.leases.iter().any(|lease| {
-            lease.host.as_str() == record.host
-                || lease.address.is_some_and(|address| address.to_string() == record.address)
-        });
-        match () {
-            () if active => "active",
-            () if record.address.is_empty() => "",
-            () if record.next_allowed_ms > now => "resting",
-            () => "waiting",
+    /// Of all hosts that were last found at the address. It rests after its work, even with nothing left to ask; `None`
+    /// when there is no address.
+    fn address_state(&self, address: &str, now: i64) -> Result<Option<State>> {
+        if address.is_empty() {
+            return Ok(None);
         }
+        let mut state = State::Done;
+        for host in self.frontier.hosts_at(address, HOSTS_LOOKED_AT)? {
+            state = state.max(self.host_state(&host, now)?);
+        }
+        Ok(Some(state))
     }
 
     fn verdict(&self, id: CrawlId, crawl: &ActiveCrawl, url: &CanonicalUrl) -> Result<CrawlVerdict> {
@@ -78,6 +112,9 @@ impl Keeper {
             ..CrawlVerdict::default()
         };
         let record = self.frontier.record(id, url)?;
+        let outcome = record.as_ref().map(|record| &record.outcome);
+        (verdict.enumeration, verdict.generation) =
+            filters::in_words(&crawl.checked.filters, url, depth.unwrap_or(0), outcome);
         let leased = self.leases.of_crawl(id).any(|lease| lease.host == url.host());
         match known {
             Some(Known::Queued(queued)) => {
@@ -103,7 +140,7 @@ impl Keeper {
             }
             None => {
                 (verdict.state, verdict.reason) = match excluded_by {
-                    None => ("unknown".into(), "no page that was fetched links to it within the depth".into()),
+                    None => ("unknown".into(), "no page whose links are followed links to it within the depth".into()),
                     Some(rule) => ("excluded".into(), rule),
                 };
             }

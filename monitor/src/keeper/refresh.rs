@@ -116,8 +116,17 @@ impl Keeper {
             let Ok(url) = CanonicalUrl::parse(&record.entry.url) else {
                 return Err(MonitorError::Corrupt("URL record"));
             };
-            let excluded_by = self.crawls[&id].checked.excludes(&url, record.entry.depth);
-            let revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
+            // The rules are for pages.
+            let is_page = record.entry.sitemap_level == 0;
+            let excluded_by =
+                self.crawls[&id].checked.excludes(&url, record.entry.depth).filter(|rule| is_page || rule == FORGOTTEN);
+            let keep_document = excluded_by.is_some() && self.is_saved_by_another(id, &url)?;
+            let mut revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
+            revisit.keep_document = keep_document;
+            if record.outcome.fetched_at_ms < self.crawls[&id].record.filters_changed_ms {
+                // It is to be judged anew, so it is needed in full.
+                (revisit.etag, revisit.last_modified) = Default::default();
+            }
             if excluded_by.is_some() && !revisit.saved {
                 // Nothing to withdraw and nothing to fetch; a later round may find the rule changed.
                 let next_visit_ms = self.due_without_visit(id);
@@ -133,6 +142,21 @@ impl Keeper {
             visits.push(Candidate { host: url.host(), url, place, entry });
         }
         self.frontier.revisit(id, visits, now)
+    }
+
+    /// Whether a crawl besides this one has the page and wants it.
+    fn is_saved_by_another(&self, id: CrawlId, url: &CanonicalUrl) -> Result<bool> {
+        for (other, crawl) in self.crawls.iter().filter(|(other, _)| **other != id) {
+            let known_as = crawl.checked.admission.strip(url.clone());
+            // It must be the same document, which has one address.
+            let record = if known_as == *url { self.frontier.record(*other, url)? } else { None };
+            if record.is_some_and(|record| {
+                record.outcome.kind() == OutcomeKind::Saved && crawl.checked.excludes(url, record.entry.depth).is_none()
+            }) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(super) fn forget(&mut self, request: &ForgetRequest) -> Result<ForgetResponse> {

@@ -1,5 +1,9 @@
 //! What the keeper promises, with a clock that the test moves and a collector that the test plays over its channels.
 
+mod addresses;
+mod sitemaps;
+mod withdrawing;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -25,6 +25,10 @@ impl Keeper {
                 let place = Place::from_slice(&discover.from_place);
                 let parent = place.map(|place| self.frontier.queued(crawl, &host, place)).transpose()?.flatten();
                 match parent {
+                    Some(parent) if parent.url == discover.from_url && discover.sitemaps => {
+                        self.take_in_sitemaps(crawl, &parent, discover)?;
+                        Vec::new()
+                    }
                     Some(parent) if parent.url == discover.from_url => {
                         let new = self.take_in(crawl, &parent, discover)?;
                         // A crawl that has all its pages wants no new ones now; they stay queued.
@@ -47,6 +51,12 @@ impl Keeper {
         let depth = if discover.redirect { parent.depth } else { parent.depth.saturating_add(1) };
         let mut places = self.places(crawl, depth, sequence, discover);
         let mut candidates = Vec::with_capacity(discover.links.len());
+        // A redirect is no page and says nothing about its target.
+        let unusable = match discover.redirect {
+            true => None,
+            false => self.crawls[&crawl].checked.unusable(parent, discover.usability),
+        };
+        let expected_usability = if discover.redirect { parent.expected_usability } else { discover.usability };
         for (number, link) in discover.links.iter().enumerate() {
             let Ok(url) = CanonicalUrl::parse(link) else {
                 self.frontier.count_excluded(crawl, "no address of a page", link);
@@ -57,7 +67,7 @@ impl Keeper {
             }
             let checked = &self.crawls[&crawl].checked;
             let url = checked.admission.strip(url);
-            if let Some(rule) = checked.excludes(&url, depth) {
+            if let Some(rule) = checked.excludes(&url, depth).or_else(|| unusable.clone()) {
                 self.frontier.count_excluded(crawl, &rule, url.as_str());
                 continue;
             }
@@ -67,12 +77,18 @@ impl Keeper {
                 redirect_hops: if discover.redirect { parent.redirect_hops + 1 } else { 0 },
                 seed: discover.redirect && parent.seed,
                 discovered_from: parent.url.clone(),
-                expected_usability: discover.usability,
+                expected_usability,
+                sitemap_lastmod_ms: discover.lastmod_ms.get(number).copied().unwrap_or(0),
+                // A sitemap that has moved is one still.
+                sitemap_level: if discover.redirect { parent.sitemap_level } else { 0 },
                 ..QueueEntry::default()
             };
             candidates.push(Candidate { host: url.host(), url, place: places(number as u32), entry });
         }
-        self.enter(crawl, candidates)
+        let dated = dated(&candidates);
+        let new = self.enter(crawl, candidates)?;
+        self.note_dates(crawl, &dated)?;
+        Ok(new)
     }
 
     /// Where the links of a page go. Those of a valuable page are expanded breadth-first, as far as resources allow.
@@ -154,4 +170,10 @@ impl Keeper {
         new.sort_by_key(|candidate| candidate.place);
         Ok(new)
     }
+}
+
+/// Those of which a sitemap says when they were last changed.
+fn dated(candidates: &[Candidate]) -> Vec<(CanonicalUrl, i64)> {
+    let with_date = candidates.iter().filter(|candidate| candidate.entry.sitemap_lastmod_ms > 0);
+    with_date.map(|candidate| (candidate.url.clone(), candidate.entry.sitemap_lastmod_ms)).collect()
 }

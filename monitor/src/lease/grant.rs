@@ -136,6 +136,7 @@ impl Keeper {
         // As early as the host itself, or a retry that is almost due would be looked at for ever.
         self.frontier.promote_retries(crawl, host, now + EARLY_MS)?;
         self.take_up_deferred(crawl, host)?;
+        self.queue_known_sitemaps(crawl, host)?;
         let stretch = match work {
             Work::Fetch => self.wanted_stretch(crawl, host, None, URLS_PER_MESSAGE)?,
             Work::Prepare => self.frontier.stretch(crawl, host, None, 1)?,
@@ -335,5 +336,6 @@ pub(super) fn queued_url(queued: Queued) -> QueuedUrl {
         attempts: queued.entry.attempts,
         redirect_hops: queued.entry.redirect_hops,
         revisit: queued.entry.revisit,
+        sitemap_level: queued.entry.sitemap_level,
     }
 }

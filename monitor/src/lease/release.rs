@@ -189,20 +189,17 @@ impl Keeper {
         if let (Some(_), Some(collector)) = (lease.address, self.collectors.get(&session)) {
             self.frontier.put_lease(&lease.record(&collector.id, collector.embedded))?;
         }
-        let mut record = self.frontier.host(&lease.host)?;
+        let record = self.frontier.host(&lease.host)?;
         let address = address.map(|address| address.to_string()).unwrap_or_default();
-        if record.address != address {
-            record.address = address;
-            self.frontier.put_host(&record)?;
-        }
-        Ok(())
+        if record.address == address { Ok(()) } else { self.frontier.move_host(&record, &address) }
     }
 
     pub(crate) fn keep_robots(&mut self, session: SessionId, found: RobotsFound) -> Result<()> {
         match (self.leases.held_by(found.token, session), found.robots) {
             (Some(lease), Some(robots)) => {
-                let host = lease.host.clone();
-                self.frontier.put_robots(&host, &robots)
+                let (crawl, host) = (lease.crawl, lease.host.clone());
+                self.frontier.put_robots(&host, &robots)?;
+                self.queue_sitemaps(crawl, &host, &[robots])
             }
             _ => Ok(()),
         }

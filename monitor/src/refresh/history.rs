@@ -97,6 +97,11 @@ impl History {
         self.gone_visits >= 2 && self.last_gone_ms.saturating_sub(self.first_gone_ms) >= gone_after_ms
     }
 
+    /// Whether a sitemap tells of a change since the last visit.
+    pub fn has_changed_by_sitemap(&self) -> bool {
+        self.visits > 0 && self.sitemap_lastmod_ms.is_some_and(|lastmod| lastmod > self.last_visit_ms)
+    }
+
     fn dated_change(&mut self, now_ms: u64, date_ms: u64) {
         self.unchanged_ms = self.unchanged_ms.saturating_add(now_ms.saturating_sub(date_ms));
         self.dated_changes = self.dated_changes.saturating_add(1);

@@ -151,11 +151,21 @@ impl Plan {
             let latest = from.saturating_add(interval.saturating_mul(MAX_STRETCH).min(max));
             due = due.max(expires.min(latest));
         }
-        if history.visits > 0 && history.sitemap_lastmod_ms.is_some_and(|lastmod| lastmod > history.last_visit_ms) {
+        if history.has_changed_by_sitemap() {
             due = due.min(from.saturating_add((interval / MAX_HURRY).max(min)));
         }
         due.max(now_ms)
     }
+}
+
+/// When a page is due whose visit was planned before a sitemap told of a change.
+pub fn hurried(history: &History, due_ms: u64, now_ms: u64) -> u64 {
+    if !history.has_changed_by_sitemap() {
+        return due_ms;
+    }
+    let interval = due_ms.saturating_sub(history.last_visit_ms);
+    let least = (DAY_MS / 24).min(interval);
+    due_ms.min(history.last_visit_ms.saturating_add((interval / MAX_HURRY).max(least))).max(now_ms.min(due_ms))
 }
 
 /// Two neighbours between which `below` turns from true to false, a part in 2^50 of the distance apart.

@@ -63,6 +63,7 @@ impl PageSearch {
             before: self.before.clone(),
             sort: self.sort,
             facets: true,
+            ..SearchRequest::default()
         }
     }
 

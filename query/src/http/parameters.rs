@@ -20,6 +20,8 @@ pub struct Parameters {
     pub before: Option<String>,
     pub sort: Option<Sort>,
     pub facets: Option<bool>,
+    pub freshness: Option<u32>,
+    pub cursor: Option<String>,
     /// Only for the page: counts from 1.
     pub page: Option<usize>,
 }
@@ -48,6 +50,12 @@ impl Parameters {
                 "before" => parameters.before = Some(value.to_owned()),
                 "sort" => parameters.sort = Some(sort(value)?),
                 "facets" => parameters.facets = Some(flag("facets", "invalid_facets", value)?),
+                "freshness" => {
+                    let days = number("freshness", "invalid_freshness", value)?;
+                    // What is too large for the type is too large for the check as well.
+                    parameters.freshness = Some(u32::try_from(days).unwrap_or(u32::MAX));
+                }
+                "cursor" => parameters.cursor = Some(value.to_owned()),
                 _ => {}
             }
         }
@@ -68,6 +76,8 @@ impl Parameters {
             before: self.before,
             sort: self.sort.unwrap_or(default.sort),
             facets: self.facets.unwrap_or(default.facets),
+            freshness: self.freshness,
+            cursor: self.cursor,
         }
     }
 }

@@ -140,6 +140,7 @@ mod tests {
             score: 1.0,
             lang: None,
             fetched_at: "2026-03-09T10:00:00Z".to_owned(),
+            ..Hit::default()
         };
         let details = HitDetails { date_ms: 1_773_050_400_000, ..HitDetails::default() };
         ResultView::of(&hit, &details, None, texts::default())

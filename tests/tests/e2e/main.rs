@@ -4,17 +4,22 @@
 
 mod completeness;
 mod politeness;
+mod https;
 mod killing;
+mod killing_the_indexer;
+mod rebuilding;
 mod two_ways;
 mod order;
 mod scopes;
 mod outcomes;
 mod limits;
 mod rules;
+mod filtering;
 mod refresh;
 mod explaining;
 mod archive;
 mod commands;
 mod server;
+mod sitemaps;
 mod openapi;
 mod pages_in_a_browser;

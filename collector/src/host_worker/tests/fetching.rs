@@ -229,7 +229,7 @@ fn revisiting(revisit: Revisit) -> Bench {
 fn a_known_page_is_asked_for_with_its_marks_and_may_be_unchanged() {
     let mut bench = revisiting(Revisit { etag: "\"a\"".into(), saved: true, ..Revisit::default() });
     let starts = bench.starts();
-    assert!(matches!(&starts[..], [Start::Page { known, .. }] if known.etag == "\"a\""));
+    assert!(matches!(&starts[..], [Start::Page(start)] if start.known.etag == "\"a\""));
     bench.ended(1, ending(OutcomeKind::NotModified));
     assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::NotModified)]);
 }
@@ -268,4 +268,16 @@ fn an_excluded_page_is_withdrawn_without_a_request_or_even_an_address() {
     assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::Excluded)]);
     bench.settled(page);
     assert_eq!(bench.returned().unwrap().requests, 0);
+}
+
+#[test]
+fn links_of_an_unusable_page_are_not_remembered_since_another_page_may_bring_them_in() {
+    let mut bench = Bench::prepared(Terms { unusable_below: 0.1, ..terms() }, &[1]);
+    let (page, _) = bench.start_page();
+    bench.fetched(page);
+    bench.parsed(page, &["http://example.org/5"]);
+    bench.tell(Event::Saved { page, archive: None });
+    bench.tell(Event::Discovered { page, urls: Vec::new() });
+    bench.settled(page);
+    assert!(!bench.other.iter().any(|action| matches!(action, Action::Remember { .. })), "{:?}", bench.other);
 }

@@ -12,11 +12,11 @@ async fn the_json_answer_has_exactly_the_fields_of_the_contract() {
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let json = answer.json();
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(keys(&json), ["hits", "took_ms", "total"]);
+    assert_eq!(keys(&json), ["cursor", "hits", "took_ms", "total"], "there is a third hit to page to");
     assert_eq!(json["total"], 3);
     assert_eq!(json["hits"].as_array().unwrap().len(), 2);
     let first = &json["hits"][0];
-    assert_eq!(keys(first), ["fetched_at", "lang", "score", "snippet", "title", "url"]);
+    assert_eq!(keys(first), ["fetched_at", "has_cached", "id", "lang", "score", "snippet", "title", "url"]);
     assert_eq!(first["url"], "http://a.example/seine");
     assert_eq!(first["title"], "The <Seine> & more");
     let snippet = "The <mark>river</mark> <mark>Seine</mark> flows through &lt;b&gt;Paris&lt;/b&gt;.";

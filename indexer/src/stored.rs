@@ -1,0 +1,49 @@
+//! Reads a page back out of the index, in whichever form it is there: all that it takes to write it in the other.
+
+use tantivy::schema::{Field, Value};
+use tantivy::{DocAddress, Searcher, TantivyDocument, TantivyError};
+
+use crate::entry::{Page, Version};
+use crate::schema::{DATE, Fields};
+use crate::tokenizer::unmarked;
+
+/// Its signatures are not known any more.
+pub(crate) fn page(
+    searcher: &Searcher,
+    address: DocAddress,
+    version: Version,
+    fields: &Fields,
+) -> tantivy::Result<Page> {
+    let stored: TantivyDocument = searcher.doc(address)?;
+    if let Some(page) = folded_page(&stored, fields)? {
+        return Ok(page);
+    }
+    let text = |field: Field| stored.get_first(field).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
+    let words = |field: Field| unmarked(&text(field)).1.to_owned();
+    let dates = searcher.segment_reader(address.segment_ord).fast_fields().i64(DATE)?;
+    let date_ms = dates.first(address.doc_id).filter(|date| *date != version.fetched_at_ms).unwrap_or(0);
+    Ok(Page {
+        url: text(fields.url),
+        crawl: text(fields.crawl),
+        title: words(fields.title),
+        headings: text(fields.headings),
+        description: text(fields.description),
+        text: words(fields.text),
+        rest: words(fields.rest),
+        lang: text(fields.lang),
+        content_type: text(fields.content_type),
+        bytes: stored.get_first(fields.bytes).and_then(|value| value.as_u64()).unwrap_or(0),
+        archive: text(fields.archive),
+        date_ms,
+        fetched_at_ms: version.fetched_at_ms,
+        token: version.token,
+        ..Page::default()
+    })
+}
+
+/// `None` where the document is not a folded page.
+pub fn folded_page(stored: &TantivyDocument, fields: &Fields) -> tantivy::Result<Option<Page>> {
+    let Some(kept) = stored.get_first(fields.kept).and_then(|value| value.as_bytes()) else { return Ok(None) };
+    let unreadable = |error| TantivyError::InternalError(format!("a folded page cannot be read: {error}"));
+    serde_json::from_slice(kept).map(Some).map_err(unreadable)
+}
