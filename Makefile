@@ -23,6 +23,7 @@ BENCH ?=
 # What the tests use from outside the workspace.
 test bench: export SEINE_WARCIO := $(VENV)/bin/warcio
 test bench: export SEINE_CHROMIUM := /usr/bin/chromium
+test: export SEINE_SCHEMATHESIS := $(VENV)/bin/schemathesis
 bench: export SEINE_SCRAPY := $(VENV)/bin/scrapy
 
 help: ## List the targets
@@ -69,8 +70,10 @@ deps-build:
 
 deps-test:
 	@scripts/deps.sh g++ libclang-dev ca-certificates curl openssl python3-venv chromium fonts-noto-cjk
+	@scripts/node.sh
 	@scripts/deps.sh --rust-component fmt clippy
 	@scripts/venv.sh '$(VENV)' scripts/requirements-test.txt
+	@scripts/npm.sh tests/browser
 
 deps-bench:
 	@scripts/deps.sh g++ libclang-dev ca-certificates python3-venv wget2

@@ -29,6 +29,7 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
     }
     let http = arguments.http.unwrap_or(config.server.http);
     let grpc = arguments.grpc.unwrap_or(config.server.grpc);
+    let web = config.server.web.clone();
     let has_query = roles.contains(Role::Query.name());
     let listener = if has_query { Some(listen(http).await?) } else { None };
     let shutdown =
@@ -39,7 +40,7 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
 
     let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let server: Option<JoinHandle<()>> = process.query.clone().zip(listener).map(|(query, listener)| {
-        let router = query.http_router(metrics);
+        let router = query.http_router(metrics, &web).into_make_service_with_connect_info::<SocketAddr>();
         let stop = shutdown.token.clone();
         tokio::spawn(async move {
             if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await {

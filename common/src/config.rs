@@ -14,12 +14,15 @@ use toml::Value;
 
 mod crawl;
 mod filters;
+mod server;
 mod keys;
 
 pub use crawl::{CrawlDefaults, HostOverride, RefreshDefaults, RefreshPolicyName, StrategyName, parse_span};
 use crawl::{RawCrawl, RawRefresh};
 pub use filters::FilterBook;
 use filters::RawFilter;
+use server::RawServer;
+pub use server::{ClientLimit, CorsOrigins, ServerConfig, WebConfig};
 
 /// The commented defaults.
 pub const DEFAULT_TOML: &str = include_str!("config/default.toml");
@@ -87,12 +90,6 @@ pub struct IndexConfig {
     pub commit_interval: Duration,
 }
 
-#[derive(Clone, Debug)]
-pub struct ServerConfig {
-    pub http: SocketAddr,
-    pub grpc: SocketAddr,
-}
-
 #[derive(Deserialize)]
 struct Raw {
     crawl: RawCrawl,
@@ -132,12 +129,6 @@ struct RawStore {
 struct RawIndex {
     memory_bytes: usize,
     commit_seconds: f64,
-}
-
-#[derive(Deserialize)]
-struct RawServer {
-    http: String,
-    grpc: String,
 }
 
 #[derive(Deserialize)]
@@ -217,10 +208,7 @@ impl Raw {
                 memory_bytes: self.index.memory_bytes,
                 commit_interval: seconds("index.commit_seconds", self.index.commit_seconds, 0.05, 3600.0)?,
             },
-            server: ServerConfig {
-                http: socket("server.http", &self.server.http)?,
-                grpc: socket("server.grpc", &self.server.grpc)?,
-            },
+            server: self.server.validate()?,
             log_level: match self.log.level.as_str() {
                 "error" | "warn" | "info" | "debug" | "trace" => self.log.level,
                 other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),

@@ -2,10 +2,10 @@
 //!
 //! A [`SearchRequest`] comes by [`http`] or [`rpc`] or from the command line; [`parse`] turns what was typed into what is
 //! asked for, [`plan`] into terms of the index that [`follow`] keeps fresh ([`views`] keep it still for who turns pages by a
-//! [`cursor`]), by its [`vocabulary`]; [`score`] finds and
-//! scores documents, [`rank`] orders them by [`weights`] with the help of [`proximity`] and [`freshness`], [`facet`] counts them by kind,
-//! [`snippet`] shows why each page was found; [`search`] does these steps in order and gives a [`SearchResponse`].
-//! [`document`] gives one document by its id, [`suggest`] completes what is being typed.
+//! [`cursor`]), by its [`vocabulary`]; [`score`] finds and scores documents, [`rank`] orders them by [`weights`] with the
+//! help of [`proximity`] and [`freshness`], [`facet`] counts them by kind, [`snippet`] shows why each page was found,
+//! [`details`] what else the search page says of it; [`search`] does these steps in order and gives a
+//! [`SearchResponse`]. [`document`] gives one document by its id, [`suggest`] completes what is being typed.
 
 mod request;
 mod parse;
@@ -23,6 +23,7 @@ mod rank;
 mod cursor;
 mod snippet;
 mod response;
+mod details;
 mod search;
 mod document;
 mod suggest;
@@ -35,6 +36,7 @@ mod testing;
 
 use axum::Router;
 use metrics_exporter_prometheus::PrometheusHandle;
+use seine_common::config::WebConfig;
 use seine_proto::query::v1::query_server::QueryServer;
 
 pub use document::{ArchivedAt, Document};
@@ -55,7 +57,8 @@ impl QueryService {
     }
 
     /// Search page, JSON and what watches over the process. `metrics` renders `/metrics`, which is empty without.
-    pub fn http_router(&self, metrics: Option<PrometheusHandle>) -> Router {
-        http::router(self.clone(), metrics)
+    /// To tell clients apart it must be served with their addresses (`into_make_service_with_connect_info`).
+    pub fn http_router(&self, metrics: Option<PrometheusHandle>, config: &WebConfig) -> Router {
+        http::router(self.clone(), metrics, config)
     }
 }

@@ -16,6 +16,7 @@ use tantivy::{Searcher, TantivyDocument};
 use tokio::sync::Semaphore;
 
 use crate::cursor::{Cursor, Position};
+use crate::details::HitDetails;
 use crate::error::QueryError;
 use crate::facet::Facets;
 use crate::follow::IndexFollower;
@@ -73,8 +74,8 @@ pub(crate) struct Answer {
     pub response: SearchResponse,
     /// Matches that paging can reach.
     pub reachable: u64,
-    /// For each hit, how many matches its host has; 0 when hosts are not limited.
-    pub host_matches: Vec<u64>,
+    /// Of each hit.
+    pub details: Vec<HitDetails>,
     /// Whether there is anything to find at all.
     pub index_is_empty: bool,
 }
@@ -204,7 +205,7 @@ impl Inner {
         }
         for (found, host_matches) in matches.drain(first..end) {
             answer.response.hits.push(self.hit(&searcher, &found, &mut highlighter, &mut respelled)?);
-            answer.host_matches.push(host_matches);
+            answer.details.push(HitDetails::read(&searcher, found.address, host_matches)?);
         }
         answer.response.did_you_mean = did_you_mean(&request.query, &respelled);
         Ok(answer)

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::parameters::Parameters;
-use super::{HttpState, status_of};
+use super::{HttpState, retry_after, status_of};
 use crate::error::QueryError;
 use crate::suggest::DEFAULT_SUGGESTIONS;
 
@@ -28,8 +28,8 @@ pub fn error(status: StatusCode, code: &str, message: &str) -> Response {
     (status, Json(ErrorBody { error: ErrorDetail { code, message } })).into_response()
 }
 
-fn refused(error: &QueryError) -> Response {
-    self::error(status_of(error), error.code(), &error.to_string())
+pub fn refused(error: &QueryError) -> Response {
+    (retry_after(error), self::error(status_of(error), error.code(), &error.to_string())).into_response()
 }
 
 pub async fn search(State(state): State<HttpState>, RawQuery(query_string): RawQuery) -> Response {
@@ -54,19 +54,25 @@ struct Suggestions {
 }
 
 pub async fn suggest(State(state): State<HttpState>, RawQuery(query_string): RawQuery) -> Response {
-    let parameters = match Parameters::parse(query_string.as_deref()) {
-        Ok(parameters) => parameters,
-        Err(error) => return refused(&error),
-    };
-    let Some(typed) = parameters.query else {
-        let message = "the parameter q is missing; ask as /api/v1/suggest?q=beginning";
-        return refused(&QueryError::invalid("missing_query", message));
-    };
-    let limit = parameters.limit.unwrap_or(DEFAULT_SUGGESTIONS);
-    match state.service.elsewhere(move |service| service.suggest(&typed, limit)).await {
-        Ok(suggestions) => ([(header::CACHE_CONTROL, "no-cache")], Json(Suggestions { suggestions })).into_response(),
+    match suggestions(&state, query_string.as_deref()).await {
+        Ok((_, suggestions)) => {
+            ([(header::CACHE_CONTROL, "no-cache")], Json(Suggestions { suggestions })).into_response()
+        }
         Err(error) => refused(&error),
     }
+}
+
+/// What was typed, and how it may go on.
+pub async fn suggestions(state: &HttpState, query_string: Option<&str>) -> Result<(String, Vec<String>), QueryError> {
+    let parameters = Parameters::parse(query_string)?;
+    let Some(typed) = parameters.query else {
+        let message = "the parameter q is missing; ask as /api/v1/suggest?q=beginning";
+        return Err(QueryError::invalid("missing_query", message));
+    };
+    let limit = parameters.limit.unwrap_or(DEFAULT_SUGGESTIONS);
+    let beginning = typed.clone();
+    let suggestions = state.service.elsewhere(move |service| service.suggest(&beginning, limit)).await?;
+    Ok((typed, suggestions))
 }
 
 pub async fn healthz() -> &'static str {

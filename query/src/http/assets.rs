@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use axum::extract::RawQuery;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
@@ -11,6 +12,7 @@ const ICON: &str = include_str!("../../assets/icon.svg");
 
 const KEEP: &str = "public, max-age=31536000, immutable";
 const KEEP_A_DAY: &str = "public, max-age=86400";
+const ASK_AGAIN: &str = "no-cache";
 
 /// Changes with the content of any of them.
 pub fn stamp() -> &'static str {
@@ -24,12 +26,20 @@ pub fn stamp() -> &'static str {
     })
 }
 
-pub async fn style() -> Response {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, KEEP)], STYLE).into_response()
+/// Kept for ever only under the stamp of this content: during an upgrade a page of the next version may ask us for its
+/// own style, and the browser must not keep ours under that name.
+fn stamped(query: Option<&str>, content_type: &'static str, content: &'static str) -> Response {
+    let is_ours = query.and_then(|query| query.strip_prefix("v=")) == Some(stamp());
+    let caching = if is_ours { KEEP } else { ASK_AGAIN };
+    ([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, caching)], content).into_response()
 }
 
-pub async fn script() -> Response {
-    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8"), (header::CACHE_CONTROL, KEEP)], SCRIPT).into_response()
+pub async fn style(RawQuery(query): RawQuery) -> Response {
+    stamped(query.as_deref(), "text/css; charset=utf-8", STYLE)
+}
+
+pub async fn script(RawQuery(query): RawQuery) -> Response {
+    stamped(query.as_deref(), "text/javascript; charset=utf-8", SCRIPT)
 }
 
 pub async fn icon() -> Response {

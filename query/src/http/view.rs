@@ -1,11 +1,10 @@
-//! Results in the form in which people read them: addresses, dates, numbers and languages.
+//! Results in the form in which people read them: addresses, dates, types and languages.
 
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-use time::macros::format_description;
 use url::{Host, Url};
 
-use crate::response::Hit;
+use super::texts::Texts;
+use crate::details::HitDetails;
+use crate::response::{Hit, date};
 
 /// Parts of an address shown behind the host.
 const SHOWN_PARTS: usize = 3;
@@ -23,26 +22,39 @@ pub struct ResultView {
     pub snippet: String,
     /// For the `lang` attribute; empty when unknown.
     pub lang: String,
+    /// Named where it is not the one of the interface; else empty.
     pub language: String,
+    /// Named where it is not an ordinary web page; else empty.
+    pub kind: String,
     pub date: String,
+    /// The same for programs, as 2026-03-09.
+    pub date_stamp: String,
+    /// Address of our own copy of the page, where there is one.
+    pub cached: Option<String>,
     /// Leads to further results of the same host, where some were left out.
-    pub more_of_host: Option<String>,
+    pub more_of_host: Option<(String, String)>,
 }
 
 impl ResultView {
-    pub fn of(hit: &Hit, more_of_host: Option<String>) -> Self {
+    pub fn of(hit: &Hit, details: &HitDetails, more_of_host: Option<String>, texts: &Texts) -> Self {
         let url = Url::parse(&hit.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let lang = hit.lang.clone().unwrap_or_default();
+        let date = date(details.date_ms).date();
+        let is_ordinary = matches!(details.content_type.as_str(), "" | "text/html" | "application/xhtml+xml");
+        let host = url.as_ref().map_or_else(|| hit.url.clone(), host_with_port);
         Self {
             href: url.as_ref().map(|url| url.as_str().to_owned()),
             title: hit.title.clone(),
-            host: url.as_ref().map_or_else(|| hit.url.clone(), host_with_port),
             path: url.as_ref().map(path_parts).unwrap_or_default(),
             snippet: hit.snippet.clone(),
-            language: language_name(&lang).to_owned(),
+            language: if lang == texts.code { String::new() } else { texts.language_or_code(&lang) },
+            kind: if is_ordinary { String::new() } else { texts.type_name(&details.content_type) },
             lang,
-            date: short_date(&hit.fetched_at),
-            more_of_host,
+            date: (texts.date)(date),
+            date_stamp: format!("{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day()),
+            cached: None,
+            more_of_host: more_of_host.map(|href| (href, (texts.more_from)(&host))),
+            host,
         }
     }
 }
@@ -113,68 +125,12 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn short_date(rfc3339: &str) -> String {
-    OffsetDateTime::parse(rfc3339, &Rfc3339)
-        .ok()
-        .and_then(|date| date.format(format_description!("[day padding:none] [month repr:short] [year]")).ok())
-        .unwrap_or_default()
-}
-
-/// 1234567 → 1,234,567
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// In English, as the page is; the code itself for languages not listed.
-fn language_name(code: &str) -> &str {
-    match code {
-        "ar" => "Arabic",
-        "bg" => "Bulgarian",
-        "cs" => "Czech",
-        "da" => "Danish",
-        "de" => "German",
-        "el" => "Greek",
-        "en" => "English",
-        "es" => "Spanish",
-        "fi" => "Finnish",
-        "fr" => "French",
-        "he" => "Hebrew",
-        "hi" => "Hindi",
-        "hr" => "Croatian",
-        "hu" => "Hungarian",
-        "it" => "Italian",
-        "ja" => "Japanese",
-        "ko" => "Korean",
-        "nl" => "Dutch",
-        "no" | "nb" => "Norwegian",
-        "pl" => "Polish",
-        "pt" => "Portuguese",
-        "ro" => "Romanian",
-        "ru" => "Russian",
-        "sk" => "Slovak",
-        "sl" => "Slovenian",
-        "sv" => "Swedish",
-        "tr" => "Turkish",
-        "uk" => "Ukrainian",
-        "vi" => "Vietnamese",
-        "zh" => "Chinese",
-        other => other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::http::texts;
 
     fn view(url: &str) -> ResultView {
         let hit = Hit {
@@ -186,7 +142,8 @@ mod tests {
             fetched_at: "2026-03-09T10:00:00Z".to_owned(),
             ..Hit::default()
         };
-        ResultView::of(&hit, None)
+        let details = HitDetails { date_ms: 1_773_050_400_000, ..HitDetails::default() };
+        ResultView::of(&hit, &details, None, texts::default())
     }
 
     #[test]
@@ -198,7 +155,8 @@ mod tests {
         );
         assert_eq!(view("https://example.org/%C5%99eka/").path, ["řeka"]);
         assert_eq!(view("http://example.org:8080/").host, "example.org:8080");
-        assert_eq!(view("http://example.org:8080/").date, "9 Mar 2026");
+        let dated = view("http://example.org:8080/");
+        assert_eq!((dated.date.as_str(), dated.date_stamp.as_str()), ("9 Mar 2026", "2026-03-09"));
     }
 
     #[test]
@@ -207,11 +165,6 @@ mod tests {
         assert_eq!(view("http://a.example/x%2Fy").path, ["x%2Fy"]);
         assert_eq!(view("javascript:alert(1)").href, None);
         assert_eq!(view("data:text/html,x").href, None);
-    }
-
-    #[test]
-    fn numbers_are_grouped_by_three() {
-        assert_eq!([0, 12, 999, 1000, 1_234_567].map(grouped), ["0", "12", "999", "1,000", "1,234,567"]);
     }
 
     proptest! {

@@ -21,4 +21,5 @@ mod archive;
 mod commands;
 mod server;
 mod sitemaps;
+mod openapi;
 mod pages_in_a_browser;
