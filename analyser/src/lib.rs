@@ -6,7 +6,8 @@
 //! tells what a reader came for; [`robots_directives`], [`language`], [`usability`], [`fingerprint`] and [`simhash`] add
 //! what follows from these, and [`value`] what the crawl thinks of it.
 //! A [`sitemap`] is read for its addresses alone. [`analyse`] is all of that as one pure function. The [`filesaver`] then makes page and
-//! description durable: a WARC archive and a log that the indexer follows.
+//! description durable: a WARC archive and a log that the indexer follows. [`rewrite`] makes pages that can be shown and
+//! opened elsewhere.
 
 pub mod rpc;
 mod intake;
@@ -28,6 +29,7 @@ mod fingerprint;
 mod value;
 mod sitemap;
 mod simhash;
+pub mod rewrite;
 pub mod filesaver;
 mod cpu_pool;
 mod owned_stream;
