@@ -7,6 +7,7 @@ mod parameters;
 mod api;
 mod view;
 mod pages;
+mod cached;
 mod assets;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub fn router(service: QueryService, metrics: Option<PrometheusHandle>) -> Route
     Router::new()
         .route("/", get(pages::home))
         .route("/search", get(pages::search))
+        .route("/cached/{id}", get(cached::show))
         .route("/api/v1/search", get(api::search))
         .route("/api/v1/suggest", get(api::suggest))
         .route("/healthz", get(api::healthz))
@@ -72,7 +74,8 @@ async fn with_safe_headers(mut response: Response) -> Response {
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ];
     for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
+        // Cached copies bring a policy of their own, which is stricter.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
 }
