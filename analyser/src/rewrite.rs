@@ -177,8 +177,12 @@ impl Rewriter<'_, '_> {
     fn text(&mut self, text: &str) {
         match self.inside {
             Inside::Page => escape(text, &mut self.out),
-            // Cannot hold an end tag of its own: the tokenizer would have ended it there.
-            Inside::Style => self.out.push_str(&css::rewrite(text, &mut self.references).replace("</", "<\\/")),
+            Inside::Style => {
+                // Marks of comments, which styles were once hidden in, mean nothing; any other bracket is written as CSS
+                // writes it, so that nothing in a style looks like a tag.
+                let style = css::rewrite(text, &mut self.references).replace("<!--", "").replace("-->", "");
+                self.out.push_str(&style.replace('<', "\\3c "));
+            }
             Inside::Noscript => {
                 self.inside = Inside::Page;
                 self.read(text);
