@@ -98,7 +98,14 @@ fn answer(ui: Ui, document: &Document, copy: &ReadResponse) -> Response {
     };
     // `2026-11-16T13:05:09Z` as people read it.
     let fetched_at_text = document.fetched_at.get(..16).unwrap_or_default().replace('T', " ") + " UTC";
-    let page = CachedPage { texts: ui.texts, url: &document.url, fetched_at: &document.fetched_at, fetched_at_text, html, text };
+    let page = CachedPage {
+        texts: ui.texts,
+        url: &document.url,
+        fetched_at: &document.fetched_at,
+        fetched_at_text,
+        html,
+        text,
+    };
     match page.render() {
         Ok(page) => (headers, Html(page)).into_response(),
         // Writing to a string fails only if the template is wrong, which the tests would show.
