@@ -34,6 +34,10 @@ pub enum Error {
     Damaged { offset: u64, reason: &'static str },
     #[error("offset {offset} is beyond the end {end} of the description log; is it of another log?")]
     BeyondEnd { offset: u64, end: u64 },
+    #[error("the archive has no record {0}")]
+    NotArchived(String),
+    #[error("the record {0} of the archive cannot be read: {1}")]
+    UnreadableRecord(String, &'static str),
     #[error("{0}")]
     NotSaved(String),
     #[error("the filesaver is closed")]

@@ -2,7 +2,9 @@
 //!
 //! A page comes in over [`service`]; its records are made and compressed on the CPU pool ([`prepare`]); one writer
 //! thread ([`commit`]) appends batches to the [`archive`] and the [`description_log`], syncs both, and only then
-//! acknowledges. [`follow`] gives readers of the log what is durable. [`recover`] puts right what a killed process left.
+//! acknowledges. A body that is in the archive already ([`known_contents`]) is not kept twice. [`follow`] gives readers of the
+//! log what is durable; [`read`] gives back what stands in the archive, which it finds by the [`archive_index`] beside each
+//! file. [`recover`] puts right what a killed process left.
 //!
 //! Life cycle: [`Filesaver::open`] recovers and starts the writer → [`Filesaver::service`] as often as wanted →
 //! [`Filesaver::close`] seals the open archive file. A process that is killed instead loses nothing acknowledged.
@@ -11,11 +13,17 @@ mod service;
 mod prepare;
 mod warc;
 mod gzip;
+mod known_contents;
+mod cdxj;
 mod commit;
 mod append_file;
 mod archive;
+mod archive_index;
 mod description_log;
 mod follow;
+mod record;
+mod read;
+mod copy;
 mod recover;
 
 use std::fs;
@@ -34,12 +42,16 @@ use tokio_util::sync::CancellationToken;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
 use archive::Archive;
+use archive_index::rebuild::Rebuild;
+use archive_index::{remember, remove_spools};
 use commit::{Command, Writer};
 use description_log::entry::EntryBody;
 use description_log::{DescriptionLog, Segments, log_id};
+use known_contents::KnownContents;
 pub use prepare::PreparedPage;
 use recover::{recover_archive, recover_log};
 pub use service::FilesaverService;
+pub use warc::warcinfo;
 
 /// Archive files are sealed when they have reached this.
 pub const DEFAULT_SEGMENT_BYTES: u64 = 1 << 30;
@@ -78,6 +90,7 @@ impl Default for FilesaverConfig {
 pub struct Filesaver {
     shared: Arc<Shared>,
     writer: JoinHandle<()>,
+    rebuild: Rebuild,
 }
 
 /// What services, streams and followers need.
@@ -90,7 +103,14 @@ pub(crate) struct Shared {
     /// Counts bytes.
     queue: Arc<Semaphore>,
     closing: CancellationToken,
+    known: Arc<KnownContents>,
+    archive_dir: Arc<Path>,
+    /// Copies that are read at the same time.
+    readers: Semaphore,
 }
+
+/// Each may take as much memory as the largest page, several times over.
+const READERS: usize = 2;
 
 impl Filesaver {
     pub fn open(dir: &Path, config: FilesaverConfig) -> Result<Self, Error> {
@@ -102,13 +122,17 @@ impl Filesaver {
         let log_id = log_id(&log_dir)?;
         let segments = Segments::list(&log_dir)?;
         let recovered = recover_log(&segments)?;
+        remove_spools(&archive_dir)?;
         recover_archive(&archive_dir, recovered.last_page.as_ref())?;
+        let known = Arc::new(KnownContents::default());
+        remember(&archive_dir, &known)?;
+        let rebuild = Rebuild::start(&archive_dir)?;
         let log = DescriptionLog::open(segments.clone(), recovered.end)?;
         let archive = Archive::new(archive_dir.clone(), config.durability, config.segment_bytes, config.software)?;
 
         let (commands, waiting) = mpsc::channel(QUEUED_COMMANDS);
         let (published, durable_end) = watch::channel(recovered.end);
-        let writer = Writer::new(archive, log, config.durability, published);
+        let writer = Writer::new(archive, log, config.durability, published, Arc::clone(&known));
         let writer = std::thread::Builder::new()
             .name("filesaver-writer".to_owned())
             .spawn(move || writer.run(waiting))
@@ -121,8 +145,11 @@ impl Filesaver {
             cpu: CpuPool::new("filesaver-cpu"),
             queue: Arc::new(Semaphore::new(QUEUED_BYTES)),
             closing: CancellationToken::new(),
+            known,
+            archive_dir: archive_dir.into(),
+            readers: Semaphore::new(READERS),
         };
-        Ok(Self { shared: Arc::new(shared), writer })
+        Ok(Self { shared: Arc::new(shared), writer, rebuild })
     }
 
     /// The gRPC service, with its message limits set.
@@ -152,8 +179,12 @@ impl Filesaver {
         let (done, answer) = oneshot::channel();
         self.shared.command(Command::Stop { done }).await?;
         let sealed = answer.await.map_err(|_| Error::Closed)?;
-        let writer = self.writer;
-        let stopped = tokio::task::spawn_blocking(move || writer.join()).await;
+        let (writer, mut rebuild) = (self.writer, self.rebuild);
+        let stopped = tokio::task::spawn_blocking(move || {
+            rebuild.stop();
+            writer.join()
+        })
+        .await;
         if !matches!(stopped, Ok(Ok(()))) {
             return Err(Error::Panicked("the filesaver's writer did not end well".to_owned()));
         }

@@ -6,7 +6,8 @@
 //! tells what a reader came for; [`robots_directives`], [`language`], [`usability`], [`fingerprint`] and [`simhash`] add
 //! what follows from these, and [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function;
 //! [`filtering`] then says what of it is followed and indexed. A [`sitemap`] is read for its addresses alone. The
-//! [`filesaver`] makes page and description durable: a WARC archive and a log that the indexer follows.
+//! [`filesaver`] makes page and description durable: a WARC archive and a log that the indexer follows. [`rewrite`] makes
+//! pages that can be shown and opened elsewhere.
 
 pub mod rpc;
 mod intake;
@@ -29,6 +30,7 @@ mod value;
 mod sitemap;
 mod filtering;
 mod simhash;
+pub mod rewrite;
 pub mod filesaver;
 mod cpu_pool;
 mod owned_stream;

@@ -60,7 +60,8 @@ impl From<Error> for Status {
                 Code::InvalidArgument
             }
             Error::TooLarge(_) | Error::BeyondEnd { .. } => Code::OutOfRange,
-            Error::LogGap { .. } | Error::Damaged { .. } => Code::DataLoss,
+            Error::LogGap { .. } | Error::Damaged { .. } | Error::UnreadableRecord(..) => Code::DataLoss,
+            Error::NotArchived(_) => Code::NotFound,
             Error::Closed => Code::Unavailable,
             Error::Panicked(_) | Error::Io { .. } | Error::NotSaved(_) => Code::Internal,
         };

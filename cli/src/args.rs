@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub mod export;
+
+pub use export::ExportCommand;
+
 const EXAMPLES: &str = "Examples:
   seine crawl https://example.org/         fetch a site and index it
   seine search river boats                 search what was fetched
@@ -36,8 +40,9 @@ pub enum Command {
     /// Print or check settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Write out what was gathered (not available yet)
-    Export(ExportArguments),
+    /// Write out what was gathered: descriptions, URLs, links, texts, a mirror, WARC
+    #[command(subcommand)]
+    Export(ExportCommand),
     /// Work on the index
     #[command(subcommand)]
     Index(IndexCommand),
@@ -425,13 +430,6 @@ pub enum ConfigCommand {
         #[arg(long, value_name = "N", default_value_t = 0)]
         depth: u32,
     },
-}
-
-#[derive(Args)]
-pub struct ExportArguments {
-    /// descriptions, urls, links, text or warc, and their options
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub what: Vec<String>,
 }
 
 #[derive(Subcommand)]

@@ -32,13 +32,13 @@ pub fn print_default() -> Result<End> {
 }
 
 /// Reached only when [`load`] found nothing wrong.
-pub fn report_valid(config: &Config, url: Option<String>, depth: u32) -> Result<End> {
+pub fn report_valid(config: &Config, url: Option<&str>, depth: u32) -> Result<End> {
     say!("the settings are valid");
     for settings in config.filters.iter().filter(|filter| !filter.is_open()) {
         describe(&Filter::compile(settings).map_err(Failure::usage)?, settings);
     }
     if let Some(url) = url {
-        let url = CanonicalUrl::parse(&url).map_err(Failure::usage)?;
+        let url = CanonicalUrl::parse(url).map_err(Failure::usage)?;
         decide(config, &url, depth)?;
     }
     Ok(End::Done)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint};
+use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_common::transport;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::indexer::v1::indexer_client::IndexerClient;
@@ -44,7 +45,7 @@ pub fn services(monitor: Channel, filesaver: Channel, indexer: Channel, token: &
     let bearer = BearerToken(format!("Bearer {token}").parse().ok());
     Services {
         admin: AdminClient::with_interceptor(monitor, bearer),
-        filesaver: FilesaverClient::new(filesaver),
+        filesaver: FilesaverClient::new(filesaver).max_decoding_message_size(MAX_MESSAGE_BYTES),
         indexer: IndexerClient::new(indexer),
     }
 }

@@ -19,6 +19,7 @@ mod node;
 mod crawls;
 mod explain;
 mod index;
+mod export;
 mod config;
 
 use clap::Parser;
@@ -26,7 +27,7 @@ use seine_common::shutdown::INTERRUPTED;
 use seine_common::telemetry;
 
 use args::{Arguments, Command, ConfigCommand, IndexCommand};
-use failure::{Failure, Result};
+use failure::Result;
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,8 +74,10 @@ async fn run(command: Command) -> Result<End> {
         Command::Crawls(arguments) => crawls::run(arguments, &config).await,
         Command::Explain(arguments) => explain::run(arguments, &config).await,
         Command::Config(ConfigCommand::Default) => config::print_default(),
-        Command::Config(ConfigCommand::Check { url, depth, .. }) => config::report_valid(&config, url, depth),
-        Command::Export(_) => Err(Failure::usage("export is not available yet")),
+        Command::Config(ConfigCommand::Check { url, depth, .. }) => {
+            config::report_valid(&config, url.as_deref(), depth)
+        }
+        Command::Export(what) => export::run(what, &config).await,
         Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
         Command::Index(IndexCommand::Forget { what, target }) => index::forget(what, target, &config).await,
     }

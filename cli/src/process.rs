@@ -141,7 +141,7 @@ impl Process {
         };
         let query = if has(Role::Query) {
             let query = QueryService::open(&data.root().join(INDEX_DIR), seine_query::QueryConfig::default());
-            let query = query.map_err(Failure::failed)?;
+            let query = query.map_err(Failure::failed)?.with_archive(channels.to(Role::Filesaver));
             routes.add_service(query.grpc());
             Some(query)
         } else {

@@ -1,4 +1,4 @@
-//! How many documents a committed index holds; tombstones and folded pages are none.
+//! How many documents a committed index holds; tombstones are none.
 
 use tantivy::collector::Count;
 use tantivy::query::TermQuery;
@@ -10,8 +10,7 @@ use crate::schema;
 pub fn documents(searcher: &Searcher) -> tantivy::Result<u64> {
     let fields = schema::schema().1;
     let tombstones = count(searcher, Term::from_field_bool(fields.gone, true))?;
-    let folded = count(searcher, Term::from_field_bool(fields.folded, true))?;
-    Ok(searcher.num_docs().saturating_sub(tombstones + folded))
+    Ok(searcher.num_docs().saturating_sub(tombstones))
 }
 
 pub fn documents_of_crawl(searcher: &Searcher, crawl: &str) -> tantivy::Result<u64> {

@@ -25,8 +25,8 @@ pub struct PageDocument {
     id: DocumentId,
     entry: Entry,
     likeness: Option<Likeness>,
-    /// The whole page in the form of a folded one.
-    kept: Option<Vec<u8>>,
+    /// The rank of the page that it is folded into.
+    leader: Option<u64>,
     /// Headings and the page's description of itself.
     summary: String,
     /// The address with its percent-encoding undone.
@@ -40,15 +40,12 @@ impl PageDocument {
     /// `form` must fit the entry.
     pub fn new(fields: Fields, id: DocumentId, mut entry: Entry, form: Form, permit: Permit) -> Self {
         let (mut summary, mut address, mut host) = (String::new(), String::new(), None);
-        let (mut likeness, mut kept) = (None, None);
-        match form {
-            Form::Shown(known) => likeness = known,
-            Form::Folded(known) => likeness = Some(known),
-            Form::Gone => {}
-        }
-        if let (Entry::Page(page), Form::Folded(_)) = (&entry, form) {
-            kept = Some(serde_json::to_vec(page).expect("texts and numbers are JSON"));
-        } else if let Entry::Page(page) = &mut entry {
+        let (likeness, leader) = match form {
+            Form::Shown(likeness) => (likeness, None),
+            Form::Folded { likeness, leader } => (Some(likeness), Some(leader)),
+            Form::Gone => (None, None),
+        };
+        if let Entry::Page(page) = &mut entry {
             host = CanonicalUrl::parse(&page.url).ok().map(|url| url.host());
             summary.push_str(&page.headings);
             if !page.description.is_empty() {
@@ -62,7 +59,7 @@ impl PageDocument {
                 }
             }
         }
-        Self { fields, id, entry, likeness, kept, summary, address, host, _permit: permit }
+        Self { fields, id, entry, likeness, leader, summary, address, host, _permit: permit }
     }
 
     fn values(&self) -> Vec<(Field, PageValue<'_>)> {
@@ -78,10 +75,9 @@ impl PageDocument {
             return values;
         };
         self.likeness_values(&mut values);
-        if let Some(kept) = &self.kept {
+        if let Some(leader) = self.leader {
             values.push((fields.folded, PageValue::Flag(true)));
-            values.push((fields.kept, PageValue::Bytes(kept)));
-            return values;
+            values.push((fields.leader, PageValue::Unsigned(leader)));
         }
         if let Some(host) = &self.host {
             values.extend(site_terms(host).map(|term| (fields.site, PageValue::Text(term))));
@@ -119,7 +115,7 @@ impl PageDocument {
             Signature::Equal(key) => (fields.equal, PageValue::Unsigned(key)),
         });
         values.push((fields.rank, PageValue::Unsigned(rank)));
-        let field = if self.kept.is_some() { fields.like_folded } else { fields.like_shown };
+        let field = if self.leader.is_some() { fields.like_folded } else { fields.like_shown };
         values.extend(signature.terms().map(|term| (field, PageValue::Unsigned(term))));
     }
 }

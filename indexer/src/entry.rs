@@ -6,7 +6,6 @@
 use seine_proto::common::v1::{BlockForm, Description, Withdrawn};
 use seine_proto::filesaver::v1::LogEntry;
 use seine_proto::filesaver::v1::log_entry::Entry as Logged;
-use serde::{Deserialize, Serialize};
 
 /// Orders what is known about one URL. Of a description and a withdrawal of the same fetch, the withdrawal counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +23,7 @@ pub enum Entry {
     Gone { url: String, version: Version },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
     pub url: String,
     pub crawl: String,

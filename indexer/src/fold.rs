@@ -2,7 +2,8 @@
 //!
 //! The rule: **a page is shown unless a preferred page that is like it is shown**. It gives one answer for any set of
 //! pages, whatever order they came in, also where likeness is not transitive; of a group of equal pages exactly the
-//! preferred one is shown.
+//! preferred one is shown. A folded page names a shown one as its *leader*: a search that both match shows the leader;
+//! words that only the folded page has still find it.
 //!
 //! [`Uncommitted`] decides about each page as it comes, by what is known then, and notes around which pages the rule may
 //! be broken by that. [`settle`] mends it after the commit, when every page can be read again. What is noted is part of
@@ -54,15 +55,20 @@ impl Uncommitted {
         let mut form = Form::Shown(likeness);
         if let Some(likeness) = likeness {
             let mut shows_worse = false;
+            let mut leader = None;
             self.visit(likeness.signature, false, committed, fields, |shown| {
                 if shown.rank < likeness.rank {
-                    form = Form::Folded(likeness);
+                    leader = Some(leader.map_or(shown.rank, |known: u64| known.min(shown.rank)));
                 }
                 shows_worse |= shown.rank > likeness.rank;
-                !matches!(form, Form::Folded(_))
+                true
             })?;
-            if shows_worse && form == Form::Shown(Some(likeness)) {
-                unsettled.insert(likeness);
+            match leader {
+                Some(leader) => form = Form::Folded { likeness, leader },
+                None if shows_worse => {
+                    unsettled.insert(likeness);
+                }
+                None => {}
             }
         }
         Ok(form)
@@ -93,7 +99,7 @@ impl Uncommitted {
     }
 
     pub fn insert(&mut self, id: DocumentId, known: Known) {
-        if let Form::Shown(Some(likeness)) | Form::Folded(likeness) = known.form {
+        if let Form::Shown(Some(likeness)) | Form::Folded { likeness, .. } = known.form {
             for term in likeness.signature.terms() {
                 self.alike.entry(term).or_default().push(id);
             }
@@ -118,7 +124,7 @@ impl Uncommitted {
             // One that was replaced since may stand under terms that it no longer has.
             let likeness = match self.pages.get(id).map(|known| known.form) {
                 Some(Form::Shown(Some(likeness))) if !folded => likeness,
-                Some(Form::Folded(likeness)) if folded => likeness,
+                Some(Form::Folded { likeness, .. }) if folded => likeness,
                 _ => continue,
             };
             if signature.is_like(likeness.signature) && !each(likeness) {
@@ -136,7 +142,8 @@ impl Uncommitted {
 pub struct Change {
     pub address: DocAddress,
     pub likeness: Likeness,
-    pub was_folded: bool,
+    /// `None` where it is to be shown.
+    pub leader: Option<u64>,
 }
 
 /// The changes after which the rule holds around these likenesses, and everywhere if it held elsewhere before.
@@ -151,17 +158,22 @@ pub fn settle(unsettled: &BTreeSet<Likeness>, pages: &KnownPages, fields: &Field
     let mut changes = HashMap::<DocAddress, Change>::new();
     let mut promoted: Vec<Likeness> = Vec::new();
     while let Some(Reverse((_, address))) = settling.queue.pop() {
-        let Some(Neighbour { likeness, folded, .. }) = settling.met.get(&address).copied() else { continue };
-        let mut is_folded = promoted.iter().any(|shown| shown.folds(&likeness));
-        if !is_folded {
-            pages.alike(likeness.signature, false, fields, |shown| {
-                is_folded = shown.likeness.rank < likeness.rank && !changes.contains_key(&shown.address);
-                !is_folded
-            })?;
+        let Some(Neighbour { likeness, leader: before, .. }) = settling.met.get(&address).copied() else { continue };
+        let mut leaders: Vec<u64> =
+            promoted.iter().filter(|shown| shown.folds(&likeness)).map(|shown| shown.rank).collect();
+        pages.alike(likeness.signature, false, fields, |shown| {
+            if shown.likeness.rank < likeness.rank && !changes.contains_key(&shown.address) {
+                leaders.push(shown.likeness.rank);
+            }
+            true
+        })?;
+        // One that still stands is as good as any, and nothing has to be written.
+        let leader = before.filter(|before| leaders.contains(before)).or(leaders.into_iter().min());
+        if leader != before {
+            changes.insert(address, Change { address, likeness, leader });
         }
-        if is_folded != folded {
-            changes.insert(address, Change { address, likeness, was_folded: folded });
-            if !is_folded {
+        if leader.is_some() != before.is_some() {
+            if leader.is_none() {
                 promoted.push(likeness);
             }
             settling.enqueue_less_preferred(&likeness)?;

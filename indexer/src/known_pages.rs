@@ -13,15 +13,15 @@ use tantivy::{DocAddress, DocId, DocSet, InvertedIndexReader, Searcher, TERMINAT
 
 use crate::entry::Version;
 use crate::likeness::{Likeness, Signature};
-use crate::schema::{EQUAL, FETCHED_AT, Fields, RANK, SIMHASH, TOKEN};
+use crate::schema::{EQUAL, FETCHED_AT, Fields, LEADER, RANK, SIMHASH, TOKEN};
 
 /// In which form the index has a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// It can be found.
+    /// It stands for itself.
     Shown(Option<Likeness>),
-    /// Kept for when the page that is shown instead of it goes.
-    Folded(Likeness),
+    /// Where it matches, so does the page with the rank `leader`, which is shown instead of it.
+    Folded { likeness: Likeness, leader: u64 },
     /// A tombstone.
     Gone,
 }
@@ -39,7 +39,8 @@ pub struct Known {
 pub struct Neighbour {
     pub address: DocAddress,
     pub likeness: Likeness,
-    pub folded: bool,
+    /// `None` where it is shown.
+    pub leader: Option<u64>,
 }
 
 #[derive(Default)]
@@ -51,7 +52,6 @@ struct SegmentPages {
     ordinal: u32,
     ids: Arc<InvertedIndexReader>,
     gone: Arc<InvertedIndexReader>,
-    folded: Arc<InvertedIndexReader>,
     like_shown: Arc<InvertedIndexReader>,
     like_folded: Arc<InvertedIndexReader>,
     fetched_at: Column<i64>,
@@ -59,6 +59,7 @@ struct SegmentPages {
     simhash: Column<u64>,
     equal: Column<u64>,
     rank: Column<u64>,
+    leader: Column<u64>,
     alive: Option<AliveBitSet>,
 }
 
@@ -70,7 +71,6 @@ impl KnownPages {
                 ordinal: ordinal as u32,
                 ids: segment.inverted_index(fields.id)?,
                 gone: segment.inverted_index(fields.gone)?,
-                folded: segment.inverted_index(fields.folded)?,
                 like_shown: segment.inverted_index(fields.like_shown)?,
                 like_folded: segment.inverted_index(fields.like_folded)?,
                 fetched_at: columns.i64(FETCHED_AT)?,
@@ -78,6 +78,7 @@ impl KnownPages {
                 simhash: columns.u64(SIMHASH)?,
                 equal: columns.u64(EQUAL)?,
                 rank: columns.u64(RANK)?,
+                leader: columns.u64(LEADER)?,
                 alive: segment.alive_bitset().cloned(),
             })
         });
@@ -121,7 +122,7 @@ impl KnownPages {
                         continue;
                     }
                     let address = DocAddress::new(segment.ordinal, document);
-                    if !each(Neighbour { address, likeness, folded }) {
+                    if !each(Neighbour { address, likeness, leader: segment.leader.first(document) }) {
                         return Ok(());
                     }
                 }
@@ -151,8 +152,10 @@ impl SegmentPages {
         let gone = is_flagged(&self.gone, fields.gone, document)?;
         let form = match self.likeness(document) {
             _ if gone => Form::Gone,
-            Some(likeness) if is_flagged(&self.folded, fields.folded, document)? => Form::Folded(likeness),
-            likeness => Form::Shown(likeness),
+            likeness => match (likeness, self.leader.first(document)) {
+                (Some(likeness), Some(leader)) => Form::Folded { likeness, leader },
+                (likeness, _) => Form::Shown(likeness),
+            },
         };
         let version = Version {
             fetched_at_ms: self.fetched_at.first(document).unwrap_or(i64::MIN),

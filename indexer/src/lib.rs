@@ -2,9 +2,9 @@
 //!
 //! [`follow`] reads batches of the log from a filesaver; a [`worker`] thread turns each [`entry`] into a [`document`],
 //! whose texts the [`tokenizer`] cuts into words, and the [`writer`] puts it into the index unless [`known_pages`] has a
-//! later one. Pages of one [`likeness`] are [`fold`]ed into one, which [`stored`] can undo. The log offset is part of each commit. [`publish`] says which index is the current one, [`damage`]
-//! whether its files are what was written. A [`pipeline`] is
-//! all of that for one index; a [`session`] runs one, or two while the index is rebuilt; [`rpc`] answers for it.
+//! later one. Pages of one [`likeness`] are [`fold`]ed into one; [`stored`] reads them back when that changes. The log
+//! offset is part of each commit. [`publish`] says which index is the current one, [`damage`] whether its files are what
+//! was written. A [`pipeline`] is all of that for one index; a [`session`] runs one, or two while the index is rebuilt; [`rpc`] answers for it.
 //! The query tier shares [`schema`], [`tokenizer`], [`publish`] and [`count`].
 
 pub mod schema;
@@ -18,7 +18,7 @@ mod document;
 mod likeness;
 mod known_pages;
 mod fold;
-pub mod stored;
+mod stored;
 pub mod writer;
 pub mod count;
 mod pipeline;

@@ -4,8 +4,7 @@
 //! replaced and removed by `id`. Word fields are marked with the page's language
 //! ([`tokenizer::mark`](crate::tokenizer::mark)), also where they are stored.
 //! A page that is gone leaves a *tombstone*: `id`, `url`, `fetched_at`, `token` and `gone` only, so that an older description
-//! that arrives later is known to be older. A page that is *folded* into another one keeps everything in `kept`. Neither
-//! has words or a date, so they never match a search.
+//! that arrives later is known to be older. It has no words and no date, so it never matches a search.
 
 use seine_common::host::HostKey;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
@@ -24,6 +23,7 @@ pub const TOKEN: &str = "token";
 pub const SIMHASH: &str = "simhash";
 pub const EQUAL: &str = "equal";
 pub const RANK: &str = "rank";
+pub const LEADER: &str = "leader";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
@@ -71,8 +71,8 @@ pub struct Fields {
     pub like_folded: Field,
     /// Present in folded pages only.
     pub folded: Field,
-    /// Of a folded page, all that would be indexed.
-    pub kept: Field,
+    /// Of a folded page, the rank of the page that is shown instead of it where both match.
+    pub leader: Field,
     /// Length of the body as received.
     pub bytes: Field,
     /// File, offset and length in the archive, with spaces between; absent where the page must not be shown from there.
@@ -128,7 +128,7 @@ pub fn schema() -> (Schema, Fields) {
         like_shown: schema.add_u64_field("like_shown", INDEXED),
         like_folded: schema.add_u64_field("like_folded", INDEXED),
         folded: schema.add_bool_field("folded", INDEXED),
-        kept: schema.add_bytes_field("kept", STORED),
+        leader: schema.add_u64_field(LEADER, FAST),
         bytes: schema.add_u64_field("bytes", STORED),
         archive: schema.add_text_field("archive", STORED),
         gone: schema.add_bool_field("gone", INDEXED),

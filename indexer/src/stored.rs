@@ -1,7 +1,7 @@
-//! Reads a page back out of the index, in whichever form it is there: all that it takes to write it in the other.
+//! Reads a page back out of the index: all that it takes to write it in another form.
 
 use tantivy::schema::{Field, Value};
-use tantivy::{DocAddress, Searcher, TantivyDocument, TantivyError};
+use tantivy::{DocAddress, Searcher, TantivyDocument};
 
 use crate::entry::{Page, Version};
 use crate::schema::{DATE, Fields};
@@ -15,9 +15,6 @@ pub(crate) fn page(
     fields: &Fields,
 ) -> tantivy::Result<Page> {
     let stored: TantivyDocument = searcher.doc(address)?;
-    if let Some(page) = folded_page(&stored, fields)? {
-        return Ok(page);
-    }
     let text = |field: Field| stored.get_first(field).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
     let words = |field: Field| unmarked(&text(field)).1.to_owned();
     let dates = searcher.segment_reader(address.segment_ord).fast_fields().i64(DATE)?;
@@ -39,11 +36,4 @@ pub(crate) fn page(
         token: version.token,
         ..Page::default()
     })
-}
-
-/// `None` where the document is not a folded page.
-pub fn folded_page(stored: &TantivyDocument, fields: &Fields) -> tantivy::Result<Option<Page>> {
-    let Some(kept) = stored.get_first(fields.kept).and_then(|value| value.as_bytes()) else { return Ok(None) };
-    let unreadable = |error| TantivyError::InternalError(format!("a folded page cannot be read: {error}"));
-    serde_json::from_slice(kept).map(Some).map_err(unreadable)
 }

@@ -202,9 +202,9 @@ impl DocumentWriter {
         for change in changes {
             let version = self.committed.version(change.address, &self.fields).map_err(failed)?;
             let page = stored::page(&searcher, change.address, version, &self.fields).map_err(failed)?;
-            let form = match change.was_folded {
-                true => Form::Shown(Some(change.likeness)),
-                false => Form::Folded(change.likeness),
+            let form = match change.leader {
+                Some(leader) => Form::Folded { likeness: change.likeness, leader },
+                None => Form::Shown(Some(change.likeness)),
             };
             self.write(DocumentId::of(&page.url), Entry::Page(Box::new(page)), form, true)?;
         }

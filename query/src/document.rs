@@ -1,10 +1,7 @@
-//! One document by its id: what the index knows about a page, without its text. Also of one that is folded into another
-//! and cannot be found.
+//! One document by its id: what the index knows about a page, without its text.
 
 use seine_common::document_id::DocumentId;
-use seine_indexer::entry::Page;
 use seine_indexer::schema::{DATE, FETCHED_AT};
-use seine_indexer::stored::folded_page;
 use seine_indexer::tokenizer::unmarked;
 use tantivy::schema::{IndexRecordOption, Value};
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
@@ -85,7 +82,7 @@ impl Inner {
         let stored: TantivyDocument = segment.get_store_reader(1)?.get(number)?;
         let fetched_at_ms = segment.fast_fields().i64(FETCHED_AT)?.first(number).unwrap_or(0);
         let Some(date) = segment.fast_fields().i64(DATE)?.first(number) else {
-            return Ok(folded_page(&stored, &self.fields)?.map(|page| Document::of_folded(*id, page)));
+            return Ok(None);
         };
         let text = |field| stored.get_first(field).and_then(|value| value.as_str()).unwrap_or_default();
         Ok(Some(Document {
@@ -103,29 +100,14 @@ impl Inner {
     }
 }
 
-impl Document {
-    fn of_folded(id: DocumentId, page: Page) -> Self {
-        Self {
-            id,
-            title: one_line(&page.title),
-            description: page.description,
-            lang: present(&page.lang),
-            content_type: present(&page.content_type),
-            date: rfc3339(if page.date_ms == 0 { page.fetched_at_ms } else { page.date_ms }),
-            fetched_at: rfc3339(page.fetched_at_ms),
-            bytes: page.bytes,
-            archive: ArchivedAt::parse(&page.archive),
-            url: page.url,
-        }
-    }
-}
-
 fn present(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use seine_indexer::entry::Page;
+
     use super::*;
     use crate::testing::{TestIndex, page};
 

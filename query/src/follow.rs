@@ -83,7 +83,7 @@ impl IndexFollower {
             let meta = stamp(&opened.path.join(META));
             if opened.meta != meta {
                 opened.reader.reload()?;
-                opened.view = self.next_view(&opened.reader);
+                opened.view = self.next_view(&opened.reader)?;
                 opened.meta = meta;
             }
         }
@@ -101,11 +101,11 @@ impl IndexFollower {
             .reload_policy(ReloadPolicy::Manual)
             .doc_store_cache_num_blocks(self.cached_blocks)
             .try_into()?;
-        let view = self.next_view(&reader);
+        let view = self.next_view(&reader)?;
         Ok(Opened { path, current, meta, reader, view })
     }
 
-    fn next_view(&self, reader: &IndexReader) -> View {
+    fn next_view(&self, reader: &IndexReader) -> tantivy::Result<View> {
         View::new(reader.searcher(), self.next_number.fetch_add(1, Ordering::Relaxed))
     }
 }

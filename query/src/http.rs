@@ -16,6 +16,7 @@ mod paging;
 mod view;
 mod pages;
 mod opensearch;
+mod cached;
 mod assets;
 mod refusal;
 #[cfg(test)]
@@ -66,6 +67,7 @@ fn other_routes() -> Vec<(&'static str, MethodRouter<HttpState>)> {
     vec![
         ("/", get(pages::home)),
         ("/search", get(pages::search)),
+        ("/cached/{id}", get(cached::show)),
         ("/healthz", get(api::healthz)),
         ("/readyz", get(api::readyz)),
         ("/metrics", get(api::metrics)),
@@ -139,7 +141,8 @@ async fn with_safe_headers(mut response: Response) -> Response {
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ];
     for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
+        // Cached copies bring a policy of their own, which is stricter.
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
 }

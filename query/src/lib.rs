@@ -18,6 +18,7 @@ mod score;
 mod proximity;
 mod facet;
 mod freshness;
+mod copies;
 mod rank;
 mod cursor;
 mod snippet;

@@ -1,7 +1,7 @@
 //! Orders the matching documents and counts all of them.
 //!
 //! Documents with all words come first, then by score; or by date, newest first. Of equals the one that was indexed
-//! first. Optionally at most so many documents of one host are kept, the best of each. What is near the top is looked
+//! first. Of pages that are alike one counts ([`copies`](crate::copies)). Optionally at most so many documents of one host are kept, the best of each. What is near the top is looked
 //! at again by [`proximity`](crate::proximity): always the same number of documents, so that pages of results fit
 //! together.
 //!
@@ -15,6 +15,7 @@ use tantivy::columnar::Column;
 use tantivy::query::{EnableScoring, Scorer};
 use tantivy::{DocAddress, DocId, DocSet, Score, Searcher, SegmentReader};
 
+use crate::copies::{Copies, Groups, SegmentCopies};
 use crate::facet::{FacetCounter, Facets};
 use crate::freshness::Freshness;
 use crate::plan::Plan;
@@ -87,10 +88,12 @@ impl Ranking {
         plan: &Plan,
         scoring: &Scoring,
         searcher: &Searcher,
+        copies: &Copies,
         weights: &RankingWeights,
     ) -> tantivy::Result<Ranked> {
         let again = self.sort == Sort::Relevance && weights.proximity > 0.0 && plan.units.len() > 1;
         let mut kept = self.kept(if again { LOOKED_AT_AGAIN } else { 0 });
+        let mut groups = Groups::default();
         let mut total = 0;
         let mut facets = self.count_facets.then(Facets::default);
         let filter = plan.filter.as_ref();
@@ -103,14 +106,11 @@ impl Ranking {
                 checks_dates: plan.after.is_some() || plan.before.is_some() || plan.is_empty(),
                 hosts: (self.per_host > 0).then(|| reader.fast_fields().u64(HOST)).transpose()?,
                 facets: self.count_facets.then(|| FacetCounter::new(reader)).transpose()?,
+                copies: copies.of_segment(reader)?,
             };
             let mut offer = |document: DocId, score: f32, has_all_words: bool| -> tantivy::Result<()> {
                 if !segment.passes(document, plan) {
                     return Ok(());
-                }
-                total += 1;
-                if let Some(facets) = &mut segment.facets {
-                    facets.count(document, &segment.dates);
                 }
                 let address = DocAddress::new(segment.ordinal, document);
                 let found = match self.sort {
@@ -126,7 +126,16 @@ impl Ranking {
                         Match { has_all_words: true, order, score, address }
                     }
                 };
-                kept.offer(found, || segment.hosts.as_ref().and_then(|hosts| hosts.first(document)).unwrap_or(0));
+                let host = || segment.hosts.as_ref().and_then(|hosts| hosts.first(document)).unwrap_or(0);
+                match segment.copies.as_ref().and_then(|copies| copies.of(document)) {
+                    None => kept.offer(found, host),
+                    Some(copy) if groups.offer(copy, found, host()) => {}
+                    Some(_) => return Ok(()),
+                }
+                total += 1;
+                if let Some(facets) = &mut segment.facets {
+                    facets.count(document, &segment.dates);
+                }
                 Ok(())
             };
             if plan.is_empty() {
@@ -137,6 +146,9 @@ impl Ranking {
             if let (Some(facets), Some(counted)) = (&mut facets, segment.facets) {
                 counted.add_to(facets)?;
             }
+        }
+        for (found, host) in groups.into_shown() {
+            kept.offer(found, || host);
         }
         let mut matches: Vec<(Match, u64)> = kept.into_matches();
         let reachable = if self.per_host == 0 { total } else { matches.len() as u64 };
@@ -160,16 +172,17 @@ impl Ranking {
 }
 
 /// What is needed to look at the matches of a segment.
-struct Segment {
+struct Segment<'a> {
     ordinal: u32,
     filter: Option<Box<dyn Scorer>>,
     dates: Column<i64>,
     checks_dates: bool,
     hosts: Option<Column<u64>>,
     facets: Option<FacetCounter>,
+    copies: Option<SegmentCopies<'a>>,
 }
 
-impl Segment {
+impl Segment<'_> {
     /// Documents must come in order.
     fn passes(&mut self, document: DocId, plan: &Plan) -> bool {
         if let Some(filter) = &mut self.filter {

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use seine_common::document_id::DocumentId;
+use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
 use seine_indexer::tokenizer::unmarked;
+use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use tantivy::schema::{Field, Value};
 use tantivy::{Searcher, TantivyDocument};
 use tokio::sync::Semaphore;
+use tonic::transport::Channel;
 
 use crate::cursor::{Cursor, Position};
 use crate::details::HitDetails;
@@ -58,6 +61,8 @@ impl Default for QueryConfig {
 #[derive(Clone)]
 pub struct QueryService {
     inner: Arc<Inner>,
+    /// Where cached copies are read, if anywhere.
+    pub(crate) archive: Option<FilesaverClient<Channel>>,
 }
 
 pub(crate) struct Inner {
@@ -90,7 +95,13 @@ impl QueryService {
             weights: config.weights,
             turns: Arc::new(Semaphore::new(config.concurrent_searches.max(1))),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), archive: None })
+    }
+
+    /// With cached copies of pages from a filesaver.
+    pub fn with_archive(mut self, filesaver: Channel) -> Self {
+        self.archive = Some(FilesaverClient::new(filesaver).max_decoding_message_size(MAX_MESSAGE_BYTES));
+        self
     }
 
     /// Blocks for as long as the search takes.
@@ -168,7 +179,7 @@ impl Inner {
             Some(view) => Some(view),
             None => self.index.view()?,
         };
-        let Some(View { searcher, seen_at_ms, .. }) = view.clone() else {
+        let Some(View { searcher, copies, seen_at_ms, .. }) = view.clone() else {
             return Ok(Answer { index_is_empty: true, ..Answer::default() });
         };
         let asked = parse(&request.query);
@@ -186,7 +197,7 @@ impl Inner {
             freshness: request.freshness.map(|days| Freshness::new(days, seen_at_ms)),
         };
         let Ranked { total, reachable, mut matches, facets } =
-            ranking.rank(&plan, &scoring, &searcher, &self.weights)?;
+            ranking.rank(&plan, &scoring, &searcher, &copies, &self.weights)?;
         let mut highlighter = Highlighter::new(&plan);
         let mut answer = Answer { reachable, ..Answer::default() };
         answer.index_is_empty = total == 0 && count::documents(&searcher)? == 0;

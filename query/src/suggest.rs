@@ -9,6 +9,7 @@ use seine_indexer::tokenizer::{query, unmarked};
 use tantivy::TantivyDocument;
 use tantivy::schema::Value;
 
+use crate::copies::Copies;
 use crate::error::QueryError;
 use crate::parse::{Asked, Clause, Item, ItemForm, Place};
 use crate::plan::plan;
@@ -84,7 +85,9 @@ impl Inner {
         let scoring = Scoring::new(&plan, &searcher, self.fields.words(), &self.weights)?;
         let places = limit * READ_PER_SUGGESTION;
         let ranking = Ranking { places, per_host: 0, sort: Sort::Relevance, count_facets: false, freshness: None };
-        for (found, _) in ranking.rank(&plan, &scoring, &searcher, &self.weights)?.matches {
+        // Equal titles are told once anyway.
+        let copies = Copies::default();
+        for (found, _) in ranking.rank(&plan, &scoring, &searcher, &copies, &self.weights)?.matches {
             if suggestions.len() == limit {
                 break;
             }

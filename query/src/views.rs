@@ -5,10 +5,13 @@
 //! are kept rather than those that were searched once.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use seine_indexer::schema;
 use tantivy::Searcher;
+
+use crate::copies::Copies;
 
 const MAX_VIEWS: usize = 16;
 /// Since it was last searched.
@@ -18,6 +21,7 @@ const KEPT_FOR: Duration = Duration::from_secs(300);
 #[derive(Clone)]
 pub struct View {
     pub searcher: Searcher,
+    pub copies: Arc<Copies>,
     pub number: u64,
     /// Unix milliseconds; what the age of pages is counted from.
     pub seen_at_ms: i64,
@@ -25,9 +29,10 @@ pub struct View {
 
 impl View {
     /// `number` must differ from those of all other views of this process.
-    pub fn new(searcher: Searcher, number: u64) -> Self {
+    pub fn new(searcher: Searcher, number: u64) -> tantivy::Result<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { searcher, number, seen_at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX) }
+        let copies = Arc::new(Copies::of(&searcher, &schema::schema().1)?);
+        Ok(Self { searcher, copies, number, seen_at_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX) })
     }
 
     /// Where the numbers of this process begin: those of another process, whose cursors may come here, are elsewhere.
@@ -91,7 +96,7 @@ mod tests {
 
     fn view(number: u64) -> View {
         let index = Index::create_in_ram(seine_indexer::schema::schema().0);
-        View::new(index.reader().unwrap().searcher(), number)
+        View::new(index.reader().unwrap().searcher(), number).unwrap()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! are written.
 //!
 //! Life cycle of a file: created under its open name with a warcinfo record → grows by whole batches → sealed: synced,
-//! renamed, directory synced. A file that was open when the process died is cut and sealed by `recover`.
+//! renamed, directory synced, and its index written beside it. A file that was open when the process died is cut and sealed by `recover`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use seine_common::data_dir::sync_directory;
 use time::OffsetDateTime;
 
 use super::append_file::AppendFile;
+use super::archive_index::Spool;
 use super::{Durability, warc};
 use crate::error::Error;
 
@@ -28,8 +29,13 @@ pub(crate) struct Archive {
     open: Option<OpenFile>,
 }
 
+/// Files with more captures are sealed too, so that sorting an index takes a bounded amount of memory.
+const MAX_CAPTURES: u64 = 1 << 18;
+
 struct OpenFile {
     file: AppendFile,
+    index: Spool,
+    captures: u64,
     /// Under which it will be sealed.
     name: String,
     /// Where the pages begin.
@@ -45,7 +51,8 @@ impl Archive {
 
     /// Makes ready for a batch: the name of the file that takes it and where it will begin. A full file is sealed first.
     pub fn begin_batch(&mut self) -> Result<(String, u64), Error> {
-        if self.open.as_ref().is_some_and(|open| open.file.end() >= self.segment_bytes) {
+        let is_full = |open: &OpenFile| open.file.end() >= self.segment_bytes || open.captures >= MAX_CAPTURES;
+        if self.open.as_ref().is_some_and(is_full) {
             self.seal()?;
         }
         if self.open.is_none() {
@@ -60,6 +67,14 @@ impl Archive {
         let open = self.open.as_mut().expect("a batch was begun");
         open.file.append(records)?;
         open.file.sync(self.durability)
+    }
+
+    /// Notes the captures of the last batch, once all of it is durable.
+    pub fn index(&mut self, lines: &[u8], captures: u64) {
+        if let Some(open) = &mut self.open {
+            open.index.append(lines);
+            open.captures += captures;
+        }
     }
 
     /// Takes the last batch out again.
@@ -82,31 +97,21 @@ impl Archive {
             let _ = fs::remove_file(&path);
             return Err(error);
         }
-        Ok(OpenFile { first_page: file.end(), file, name })
+        let index = Spool::create(&self.dir, &name);
+        Ok(OpenFile { first_page: file.end(), file, index, captures: 0, name })
     }
 
     /// Closes the open file under its final name, which is returned. One without pages is removed instead.
     pub fn seal(&mut self) -> Result<Option<String>, Error> {
-        let Some(mut open) = self.open.take() else { return Ok(None) };
-        let sealed = self.seal_file(&mut open);
-        if sealed.is_err() {
-            self.open = Some(open);
-        }
-        sealed
-    }
-
-    fn seal_file(&self, open: &mut OpenFile) -> Result<Option<String>, Error> {
-        let end = open.file.end();
-        // Cuts what a failed write left behind.
-        open.file.cut_back(end)?;
-        if end == open.first_page {
-            fs::remove_file(open.file.path()).map_err(|error| Error::io("remove", open.file.path(), error))?;
+        let Some(open) = &mut self.open else { return Ok(None) };
+        let is_kept = seal_file(&self.dir, open)?;
+        let open = self.open.take().expect("it was open above");
+        if !is_kept {
+            open.index.remove();
             return Ok(None);
         }
-        open.file.sync(Durability::Sync)?;
-        rename_sealed(&self.dir, open.file.path(), &open.name)?;
-        tracing::info!(file = open.name, bytes = end, "archive file sealed");
-        Ok(Some(open.name.clone()))
+        open.index.seal(&self.dir, &open.name);
+        Ok(Some(open.name))
     }
 
     fn next_name(&mut self) -> String {
@@ -125,6 +130,21 @@ impl Archive {
     fn sync_directory(&self) -> Result<(), Error> {
         sync_directory(&self.dir).map_err(|error| Error::io("sync", &self.dir, error))
     }
+}
+
+/// False when there was nothing worth keeping.
+fn seal_file(dir: &Path, open: &mut OpenFile) -> Result<bool, Error> {
+    let end = open.file.end();
+    // Cuts what a failed write left behind.
+    open.file.cut_back(end)?;
+    if end == open.first_page {
+        fs::remove_file(open.file.path()).map_err(|error| Error::io("remove", open.file.path(), error))?;
+        return Ok(false);
+    }
+    open.file.sync(Durability::Sync)?;
+    rename_sealed(dir, open.file.path(), &open.name)?;
+    tracing::info!(file = open.name, bytes = end, "archive file sealed");
+    Ok(true)
 }
 
 /// Gives a finished file its final name.
@@ -162,6 +182,7 @@ mod tests {
         let (second, _) = archive.begin_batch().unwrap();
         assert_ne!(first, second);
         let mut names = file_names(dir.path()).unwrap();
+        names.retain(|name| name.contains(".warc.gz"));
         names.sort();
         assert_eq!(names, [first, format!("{second}.open")]);
     }

@@ -6,6 +6,8 @@
 //!
 //! Invariant: at every moment, what the log holds below the published end is in the archive, and both are durable.
 
+use std::sync::Arc;
+
 use seine_proto::common::v1::ArchivePosition;
 use seine_proto::filesaver::v1::{SaveResponse, SavedRecord, save_response};
 use tokio::sync::mpsc::{OwnedPermit, Receiver};
@@ -15,6 +17,7 @@ use tonic::Status;
 use super::archive::Archive;
 use super::description_log::DescriptionLog;
 use super::description_log::entry::EntryBody;
+use super::known_contents::{KnownContents, Original, PayloadDigest};
 use super::prepare::PreparedPage;
 use super::{Durability, nowhere};
 use crate::error::Error;
@@ -92,7 +95,10 @@ enum Item {
 
 /// Where an item was written.
 struct Placed {
+    /// Where the page's body can be read, which for a known content is an earlier record.
     archive: ArchivePosition,
+    /// A content that others may refer to from now on.
+    new_content: Option<(PayloadDigest, Original)>,
     log_end: u64,
 }
 
@@ -101,13 +107,22 @@ pub(crate) struct Writer {
     log: DescriptionLog,
     durability: Durability,
     published: watch::Sender<u64>,
+    known: Arc<KnownContents>,
     archive_bytes: Vec<u8>,
+    index_bytes: Vec<u8>,
     log_bytes: Vec<u8>,
 }
 
 impl Writer {
-    pub fn new(archive: Archive, log: DescriptionLog, durability: Durability, published: watch::Sender<u64>) -> Self {
-        Self { archive, log, durability, published, archive_bytes: Vec::new(), log_bytes: Vec::new() }
+    pub fn new(
+        archive: Archive,
+        log: DescriptionLog,
+        durability: Durability,
+        published: watch::Sender<u64>,
+        known: Arc<KnownContents>,
+    ) -> Self {
+        let (archive_bytes, index_bytes, log_bytes) = Default::default();
+        Self { archive, log, durability, published, known, archive_bytes, index_bytes, log_bytes }
     }
 
     /// Works until told to stop, or until nobody is left who could send anything.
@@ -153,7 +168,10 @@ impl Writer {
                 let bytes = (self.archive_bytes.len() as u64, self.log_bytes.len() as u64);
                 metrics::batch_committed(batch.pages, bytes.0, bytes.1);
                 self.published.send_replace(self.log.end());
-                for (item, placed) in batch.items.into_iter().zip(placed) {
+                for (item, mut placed) in batch.items.into_iter().zip(placed) {
+                    if let Some((digest, original)) = placed.new_content.take() {
+                        self.known.note(digest, original);
+                    }
                     item.succeeded(placed);
                 }
             }
@@ -165,7 +183,7 @@ impl Writer {
             }
         }
         // One huge page must not hold its memory for the rest of the run.
-        for buffer in [&mut self.archive_bytes, &mut self.log_bytes] {
+        for buffer in [&mut self.archive_bytes, &mut self.index_bytes, &mut self.log_bytes] {
             buffer.clear();
             buffer.shrink_to(BATCH_BYTES);
         }
@@ -186,6 +204,7 @@ impl Writer {
             self.archive.cut_back(archive_end);
             return Err(error);
         }
+        self.archive.index(&self.index_bytes, batch.pages);
         Ok(placed)
     }
 
@@ -202,18 +221,22 @@ impl Writer {
         let log_start = self.log.end();
         let mut placed = Vec::with_capacity(batch.items.len());
         for item in &batch.items {
-            let (archive, entry) = match item {
+            let (archive, new_content, entry) = match item {
                 Item::Page { page, .. } => {
-                    self.archive_bytes.extend_from_slice(&page.records.request);
                     let offset = archive_end + self.archive_bytes.len() as u64;
-                    self.archive_bytes.extend_from_slice(&page.records.response);
-                    let length = page.records.response.len() as u64;
-                    (ArchivePosition { file: archive_name.to_owned(), offset, length }, &page.entry)
+                    self.archive_bytes.extend_from_slice(&page.records.capture);
+                    self.archive_bytes.extend_from_slice(&page.records.companions);
+                    let length = page.records.capture.len() as u64;
+                    let own = ArchivePosition { file: archive_name.to_owned(), offset, length };
+                    self.index_bytes.extend_from_slice(page.index_line(&own).as_bytes());
+                    let new_content = page.new_content(&own);
+                    let readable = page.original.as_ref().map_or(own, |original| original.position());
+                    (readable, new_content, &page.entry)
                 }
-                Item::Withdrawal { entry, .. } => (nowhere(), entry),
+                Item::Withdrawal { entry, .. } => (nowhere(), None, entry),
             };
             entry.write(&archive, &mut self.log_bytes);
-            placed.push(Placed { archive, log_end: log_start + self.log_bytes.len() as u64 });
+            placed.push(Placed { archive, new_content, log_end: log_start + self.log_bytes.len() as u64 });
         }
         placed
     }

@@ -52,11 +52,24 @@ pub(crate) struct WholeMembers {
 
 /// Decompresses members from `start` (which must be where one begins) as long as they are whole and their checksums hold.
 pub(crate) fn whole_members(file: &File, start: u64) -> io::Result<WholeMembers> {
+    walk(file, start, 0, |_, _, _| true)
+}
+
+/// The same, and tells of each member where it stands, how long it is, and what it begins with: up to `prefix_bytes`,
+/// decompressed. Ends early when `each` says false.
+pub(crate) fn walk(
+    file: &File,
+    start: u64,
+    prefix_bytes: usize,
+    mut each: impl FnMut(u64, u64, &[u8]) -> bool,
+) -> io::Result<WholeMembers> {
     let mut found = WholeMembers { count: 0, end: start };
     let mut input = vec![0; READ_BYTES];
     let mut output = vec![0; READ_BYTES];
+    let mut prefix = Vec::with_capacity(prefix_bytes);
     loop {
         let mut member = Decompress::new_gzip(15);
+        prefix.clear();
         loop {
             let at = found.end + member.total_in();
             let length = file.read_at(&mut input, at)?;
@@ -66,7 +79,9 @@ pub(crate) fn whole_members(file: &File, start: u64) -> io::Result<WholeMembers>
                 let (taken, given) = (member.total_in(), member.total_out());
                 status = member.decompress(rest, &mut output, FlushDecompress::None);
                 rest = &rest[(member.total_in() - taken) as usize..];
-                if member.total_in() == taken && member.total_out() == given {
+                let new = (member.total_out() - given) as usize;
+                prefix.extend_from_slice(&output[..new.min(prefix_bytes - prefix.len())]);
+                if member.total_in() == taken && new == 0 {
                     break;
                 }
             }
@@ -77,8 +92,12 @@ pub(crate) fn whole_members(file: &File, start: u64) -> io::Result<WholeMembers>
                 _ => return Ok(found),
             }
         }
+        let begin = found.end;
         found.end += member.total_in();
         found.count += 1;
+        if !each(begin, member.total_in(), &prefix) {
+            return Ok(found);
+        }
     }
 }
 

@@ -1,37 +1,88 @@
-//! What can be done for a page before its turn to be written comes: records and log entry made and compressed.
+//! What can be done for a page before its turn to be written comes: records, index line and log entry made and compressed.
 //!
-//! All of the CPU work of saving a page, as a pure function.
+//! All of the CPU work of saving a page, as a function of the page and of what the archive holds already.
+
+use std::sync::Arc;
 
 use prost::Message;
+use seine_proto::common::v1::ArchivePosition;
 use seine_proto::filesaver::v1::{LogEntry, SaveRequest, log_entry::Entry};
 
 use super::MAX_DESCRIPTION_BYTES;
+use super::cdxj::{self, Capture, REVISIT_MIME};
 use super::description_log::entry::EntryBody;
-use super::warc::PageRecords;
+use super::known_contents::{KnownContents, MIN_BODY_BYTES, Original, PayloadDigest};
+use super::record;
+use super::warc::{PageRecords, payload_digest};
 use crate::error::Error;
 
 /// A page that only needs to be appended.
 pub struct PreparedPage {
     pub(crate) records: PageRecords,
     pub(crate) entry: EntryBody,
+    /// Where the body stands already.
+    pub(crate) original: Option<Arc<Original>>,
+    capture: Capture,
+    timestamp: String,
+    fetched_at_ms: i64,
+    content_type: String,
+    payload: PayloadDigest,
+    is_worth_knowing: bool,
 }
 
 impl PreparedPage {
-    pub fn of(request: SaveRequest) -> Result<Self, Error> {
+    pub(crate) fn of(request: SaveRequest, known: &KnownContents) -> Result<Self, Error> {
         let page = request.page.ok_or(Error::Missing("page"))?;
         let description = request.description.ok_or(Error::Missing("description"))?;
         let length = description.encoded_len();
         if length > MAX_DESCRIPTION_BYTES {
             return Err(Error::TooLarge(length));
         }
-        let records = PageRecords::of(&page)?;
+        let payload = payload_digest(&page.body);
+        let content_type = record::content_type(&page.response_head);
+        let is_worth_knowing = page.body.len() >= MIN_BODY_BYTES;
+        let original = is_worth_knowing.then(|| known.find(&payload, &content_type)).flatten();
+        let records = PageRecords::of(&page, &description, &payload, original.as_deref())?;
+        let mime = if original.is_some() { REVISIT_MIME } else { &content_type };
+        let capture = Capture::of(&page.url, mime, page.status, &payload);
         let entry = EntryBody::of(&LogEntry { entry: Some(Entry::Description(description)) });
-        Ok(Self { records, entry })
+        Ok(Self {
+            records,
+            entry,
+            original,
+            capture,
+            timestamp: cdxj::timestamp(page.fetched_at_ms),
+            fetched_at_ms: page.fetched_at_ms,
+            content_type,
+            payload,
+            is_worth_knowing,
+        })
+    }
+
+    /// The line of the index for the capture, once its place is known.
+    pub(crate) fn index_line(&self, position: &ArchivePosition) -> String {
+        self.capture.clone().line(&self.timestamp, position)
+    }
+
+    /// What others may refer to, once the capture is durable at its place.
+    pub(crate) fn new_content(&self, position: &ArchivePosition) -> Option<(PayloadDigest, Original)> {
+        let is_new = self.is_worth_knowing && self.original.is_none();
+        is_new.then(|| {
+            let original = Original {
+                url: self.capture.url.as_str().into(),
+                at_ms: self.fetched_at_ms,
+                content_type: self.content_type.as_str().into(),
+                file: position.file.as_str().into(),
+                offset: position.offset,
+                length: position.length,
+            };
+            (self.payload, original)
+        })
     }
 
     /// Bytes that will be written.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.records.request.len() + self.records.response.len() + self.entry.len()
+        self.records.capture.len() + self.records.companions.len() + self.entry.len()
     }
 }

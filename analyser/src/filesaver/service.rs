@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt};
 use seine_proto::filesaver::v1::filesaver_server;
 use seine_proto::filesaver::v1::{
-    FollowRequest, FollowResponse, LogEndRequest, LogEndResponse, SaveRequest, SaveResponse, SealRequest, SealResponse,
-    WithdrawRequest, WithdrawResponse,
+    FollowRequest, FollowResponse, LogEndRequest, LogEndResponse, ReadRequest, ReadResponse, SaveRequest, SaveResponse,
+    SealRequest, SealResponse, WithdrawRequest, WithdrawResponse,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -16,6 +16,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::commit::{Ack, Command};
 use super::follow::follow;
 use super::prepare::PreparedPage;
+use super::read::read;
 use super::{QUEUED_BYTES, Shared, nowhere};
 use crate::error::Error;
 use crate::owned_stream::OwnedStream;
@@ -66,6 +67,15 @@ impl filesaver_server::Filesaver for FilesaverService {
         Ok(Response::new(WithdrawResponse { end_offset }))
     }
 
+    async fn read(&self, request: Request<ReadRequest>) -> Result<Response<ReadResponse>, Status> {
+        // Held until the answer is made, so that readers cannot take all memory.
+        let _place = self.shared.readers.acquire().await.expect("the readers' semaphore is never closed");
+        let (archive, request) = (Arc::clone(&self.shared.archive_dir), request.into_inner());
+        let read = tokio::task::spawn_blocking(move || read(&archive, request)).await;
+        let answer = read.map_err(|error| Error::Panicked(error.to_string()))??;
+        Ok(Response::new(answer))
+    }
+
     async fn log_end(&self, _: Request<LogEndRequest>) -> Result<Response<LogEndResponse>, Status> {
         let end_offset = *self.shared.durable_end.borrow();
         Ok(Response::new(LogEndResponse { log_id: self.shared.log_id.clone(), end_offset }))
@@ -112,7 +122,8 @@ async fn take_page(shared: Arc<Shared>, mut request: SaveRequest, queued: OwnedS
             Err(error) => ack.failed(error.to_string()),
         };
     }
-    match shared.cpu.run(move || PreparedPage::of(request)).await {
+    let known = Arc::clone(&shared.known);
+    match shared.cpu.run(move || PreparedPage::of(request, &known)).await {
         Ok(Ok(page)) => {
             // A closed writer drops the command, and with it the acknowledgement, which tells the client.
             let _ = shared.command(Command::Save { page, ack, queued }).await;

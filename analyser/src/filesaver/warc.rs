@@ -1,6 +1,8 @@
 //! WARC/1.1 records, each as one gzip member.
 //!
-//! Responsible for the form of records: headers, digests, identifiers. Not responsible for where they are written.
+//! Responsible for the form of records: headers, digests, identifiers. Not responsible for where they are written. A page
+//! is a capture, with its request and what was found out about it behind it: the response, or where the archive holds the
+//! same body already, a `revisit` record that names where.
 //! Bodies go in as received; a transfer encoding that the HTTP client has undone is named `X-Archive-Orig-…`, because
 //! readers would otherwise try to undo it again.
 
@@ -9,51 +11,103 @@ use std::io::Write;
 use std::net::IpAddr;
 
 use data_encoding::BASE32;
-use seine_proto::common::v1::FetchedPage;
+use seine_proto::common::v1::{Description, FetchedPage};
 use sha1::{Digest, Sha1};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::gzip;
+use super::known_contents::{Original, PayloadDigest};
 use crate::error::Error;
 
-/// The two records of one page, compressed.
+/// The records of one page, compressed.
 pub(crate) struct PageRecords {
-    pub request: Vec<u8>,
-    pub response: Vec<u8>,
+    /// The response, or a revisit.
+    pub capture: Vec<u8>,
+    /// Request and metadata, which name the capture as theirs.
+    pub companions: Vec<u8>,
 }
+
+const REVISIT_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 /// Latest date that a WARC file can name: the end of the year 9999.
 const LAST_DATE_MS: i64 = 253_402_300_799_999;
 
 impl PageRecords {
-    pub fn of(page: &FetchedPage) -> Result<Self, Error> {
+    /// `original` is where the archive holds the body already.
+    pub fn of(
+        page: &FetchedPage,
+        description: &Description,
+        payload: &PayloadDigest,
+        original: Option<&Original>,
+    ) -> Result<Self, Error> {
         // A line break in a header would let a page write headers of its own.
         if page.url.is_empty() || page.url.bytes().any(|byte| !byte.is_ascii_graphic()) {
             return Err(Error::UnsafeUrl(page.url.clone()));
         }
         let date = date(page.fetched_at_ms);
-        let response_id = Uuid::new_v4();
-        let request_head = head(&page.request_head, || Cow::Borrowed("GET / HTTP/1.1"));
-        let response_head = head(&page.response_head, || Cow::Owned(format!("HTTP/1.1 {}", page.status)));
-
-        let mut request = Record::new("request", Uuid::new_v4(), &date, page.body.len().min(1 << 10));
-        request.line("WARC-Concurrent-To", &format_args!("<{}>", response_id.urn()));
-        request.line("WARC-Target-URI", &page.url);
-        request.address(&page.ip);
-        request.line("Content-Type", &"application/http;msgtype=request");
-
-        let mut response = Record::new("response", response_id, &date, page.body.len() + response_head.len());
-        response.line("WARC-Target-URI", &page.url);
-        response.address(&page.ip);
-        response.line("WARC-Payload-Digest", &digest(&[&page.body]));
-        response.line("Content-Type", &"application/http;msgtype=response");
-        Ok(Self { request: request.finish(&[&request_head]), response: response.finish(&[&response_head, &page.body]) })
+        let id = Uuid::new_v4();
+        let mut companions = request(page, &date, id);
+        if let Some(metadata) = metadata(page, description, &date, id) {
+            companions.extend_from_slice(&metadata);
+        }
+        Ok(Self { capture: capture(page, &date, id, payload, original), companions })
     }
 }
 
+fn capture(page: &FetchedPage, date: &str, id: Uuid, payload: &PayloadDigest, original: Option<&Original>) -> Vec<u8> {
+    let head = head(&page.response_head, || Cow::Owned(format!("HTTP/1.1 {}", page.status)));
+    let kind = if original.is_some() { "revisit" } else { "response" };
+    let body: &[u8] = if original.is_some() { &[] } else { &page.body };
+    let mut record = Record::new(kind, id, date, body.len() + head.len());
+    record.line("WARC-Target-URI", &page.url);
+    record.address(&page.ip);
+    record.line("WARC-Payload-Digest", &format_args!("sha1:{}", BASE32.encode(payload)));
+    if let Some(original) = original {
+        record.line("WARC-Profile", &REVISIT_PROFILE);
+        record.line("WARC-Refers-To-Target-URI", &original.url);
+        record.line("WARC-Refers-To-Date", &date_to_the_second(original.at_ms));
+    }
+    record.line("Content-Type", &"application/http;msgtype=response");
+    record.finish(&[&head, body])
+}
+
+fn request(page: &FetchedPage, date: &str, capture: Uuid) -> Vec<u8> {
+    let head = head(&page.request_head, || Cow::Borrowed("GET / HTTP/1.1"));
+    let mut record = Record::new("request", Uuid::new_v4(), date, head.len());
+    record.line("WARC-Concurrent-To", &format_args!("<{}>", capture.urn()));
+    record.line("WARC-Target-URI", &page.url);
+    record.address(&page.ip);
+    record.line("Content-Type", &"application/http;msgtype=request");
+    record.finish(&[&head])
+}
+
+/// What cannot be read from the response: whose crawl it was, how far from its start, and what was found out about the
+/// text. Links are left out; they stand in the page.
+fn metadata(page: &FetchedPage, description: &Description, date: &str, capture: Uuid) -> Option<Vec<u8>> {
+    let mut fields = String::new();
+    for (name, value) in
+        [("crawl", &description.crawl), ("charset", &description.charset), ("language", &description.lang)]
+    {
+        // A line break would begin another field.
+        let value: String = value.chars().filter(|character| !character.is_control()).collect();
+        if !value.is_empty() {
+            fields.push_str(&format!("{name}: {value}\r\n"));
+        }
+    }
+    if fields.is_empty() {
+        return None;
+    }
+    fields.push_str(&format!("depth: {}\r\n", page.depth));
+    let mut record = Record::new("metadata", Uuid::new_v4(), date, fields.len());
+    record.line("WARC-Concurrent-To", &format_args!("<{}>", capture.urn()));
+    record.line("WARC-Target-URI", &page.url);
+    record.line("Content-Type", &"application/warc-fields");
+    Some(record.finish(&[fields.as_bytes()]))
+}
+
 /// The record with which every file begins.
-pub(crate) fn warcinfo(file_name: &str, software: &str, now_ms: i64) -> Vec<u8> {
+pub fn warcinfo(file_name: &str, software: &str, now_ms: i64) -> Vec<u8> {
     let software: String = software.chars().filter(|character| !character.is_control()).collect();
     let fields = format!(
         "software: {software}\r\nformat: WARC File Format 1.1\r\n\
@@ -111,6 +165,17 @@ fn digest(parts: &[&[u8]]) -> String {
     format!("sha1:{}", BASE32.encode(&hasher.finalize()))
 }
 
+/// SHA-1 of a body.
+pub(crate) fn payload_digest(body: &[u8]) -> PayloadDigest {
+    Sha1::digest(body).into()
+}
+
+/// In UTC: what an index knows of a record's date.
+fn date_to_the_second(ms: i64) -> String {
+    let date = date(ms);
+    format!("{}Z", &date[.."0000-00-00T00:00:00".len()])
+}
+
 /// In UTC, with milliseconds.
 fn date(ms: i64) -> String {
     let ms = ms.clamp(0, LAST_DATE_MS);
@@ -165,9 +230,13 @@ mod tests {
         String::from_utf8(gzip::tests::decompress(member)).unwrap()
     }
 
+    fn records(page: &FetchedPage) -> Result<PageRecords, Error> {
+        PageRecords::of(page, &Description::default(), &payload_digest(&page.body), None)
+    }
+
     #[test]
     fn a_response_record_holds_the_head_and_the_body_as_received() {
-        let record = text(&PageRecords::of(&page()).unwrap().response);
+        let record = text(&records(&page()).unwrap().capture);
         let (header, block) = record.split_once("\r\n\r\n").unwrap();
         assert_eq!(block, "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<p>hello\r\n\r\n");
         assert!(header.starts_with("WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:"), "{header}");
@@ -186,13 +255,49 @@ mod tests {
 
     #[test]
     fn the_request_names_the_response_it_led_to() {
-        let records = PageRecords::of(&page()).unwrap();
+        let records = records(&page()).unwrap();
         let value = |record: &str, name: &str| {
             record.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned)).unwrap_or_default()
         };
-        let (request, response) = (text(&records.request), text(&records.response));
+        let (request, response) = (text(&records.companions), text(&records.capture));
         assert_eq!(value(&request, "WARC-Concurrent-To: "), value(&response, "WARC-Record-ID: "));
         assert!(request.ends_with("GET /a HTTP/1.1\r\nhost: example.org\r\n\r\n\r\n\r\n"), "{request}");
+    }
+
+    #[test]
+    fn a_body_that_is_known_is_named_instead_of_kept() {
+        let original = Original {
+            url: "http://example.org/first".into(),
+            at_ms: 1_600_000_000_999,
+            content_type: "text/html".into(),
+            file: "a.warc.gz".into(),
+            offset: 7,
+            length: 9,
+        };
+        let page = page();
+        let digest = payload_digest(&page.body);
+        let records = PageRecords::of(&page, &Description::default(), &digest, Some(&original)).unwrap();
+        let record = text(&records.capture);
+        let (header, block) = record.split_once("\r\n\r\n").unwrap();
+        assert_eq!(block, "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n\r\n\r\n");
+        for line in [
+            "WARC-Type: revisit",
+            "WARC-Target-URI: http://example.org/a",
+            "WARC-Refers-To-Target-URI: http://example.org/first",
+            "WARC-Refers-To-Date: 2020-09-13T12:26:40Z",
+            "WARC-Payload-Digest: sha1:6VMT7HTE2K745SIQUUYG3CKPEJVFD5GH",
+        ] {
+            assert!(header.lines().any(|found| found == line), "{line} in {header}");
+        }
+    }
+
+    #[test]
+    fn metadata_tells_what_the_response_does_not() {
+        let page = FetchedPage { depth: 3, ..page() };
+        let description = Description { crawl: "a\r\nb: c".into(), lang: "en".into(), ..Description::default() };
+        let metadata = text(&metadata(&page, &description, "2023-11-14T22:13:20.123Z", Uuid::nil()).unwrap());
+        assert!(metadata.contains("\r\n\r\ncrawl: ab: c\r\nlanguage: en\r\ndepth: 3\r\n"), "{metadata}");
+        assert!(super::metadata(&page, &Description::default(), "", Uuid::nil()).is_none());
     }
 
     #[test]
@@ -212,7 +317,7 @@ mod tests {
     fn a_url_cannot_write_headers() {
         let mut page = page();
         page.url = "http://example.org/\r\nWARC-Type: warcinfo".into();
-        assert!(matches!(PageRecords::of(&page), Err(Error::UnsafeUrl(_))));
+        assert!(matches!(records(&page), Err(Error::UnsafeUrl(_))));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod support;
 mod saving;
+mod duplicates;
+mod reading;
 mod following;
 mod interrupted;
 mod full_disk;

@@ -22,7 +22,7 @@ async fn a_saved_page_stands_where_its_acknowledgement_says() {
 }
 
 #[tokio::test]
-async fn a_file_is_a_warcinfo_and_then_request_and_response_of_each_page() {
+async fn a_file_is_a_warcinfo_and_then_response_and_request_of_each_page() {
     let dir = tempfile::tempdir().unwrap();
     let node = Node::open(dir.path());
     node.save(requests(0..3)).await;
@@ -34,7 +34,7 @@ async fn a_file_is_a_warcinfo_and_then_request_and_response_of_each_page() {
         .iter()
         .map(|record| record.lines().nth(1).unwrap().replace("WARC-Type: ", ""))
         .collect();
-    assert_eq!(kinds, ["warcinfo", "request", "response", "request", "response", "request", "response"]);
+    assert_eq!(kinds, ["warcinfo", "response", "request", "response", "request", "response", "request"]);
 }
 
 #[tokio::test]

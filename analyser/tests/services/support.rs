@@ -147,10 +147,11 @@ pub fn url(number: u64) -> String {
     format!("http://example.org/{number}")
 }
 
-/// Names in the archive directory, in order.
+/// Names of WARC files in the archive directory, sealed and open, in order.
 pub fn archive_files(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir.join("archive")).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.contains(".warc.gz"));
     names.sort();
     names
 }

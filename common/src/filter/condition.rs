@@ -35,12 +35,12 @@ const TEXT_OPERATORS: [&str; 5] = ["=", "!=", "glob", "regex", "in"];
 
 impl Condition {
     pub fn parse(words: &mut Words<'_>) -> Result<Self, Problem> {
-        let name = words.next();
+        let name = words.word();
         let attribute = Attribute::parse(name).ok_or_else(|| Problem::no_attribute(name))?;
-        let mut operator = words.next();
+        let mut operator = words.word();
         let mut is_negated = operator.eq_ignore_ascii_case("not");
         if is_negated {
-            operator = words.next();
+            operator = words.word();
         }
         let operators = if attribute.kind() == Kind::Text { &TEXT_OPERATORS[..] } else { &NUMBER_OPERATORS };
         let Some(&operator) = operators.iter().find(|known| known.eq_ignore_ascii_case(operator)) else {

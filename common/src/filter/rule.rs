@@ -42,10 +42,10 @@ impl Rule {
         }
         let mut words = Words::of(text);
         let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
-        let mut word = words.next();
+        let mut word = words.word();
         let stated = [Phase::Metadata, Phase::Data].into_iter().find(|phase| is(word, phase.as_str()));
         if stated.is_some() {
-            word = words.next();
+            word = words.word();
         }
         let deny = match word {
             word if is(word, "allow") => false,
@@ -54,7 +54,7 @@ impl Rule {
         };
         let mut conditions = vec![Condition::parse(&mut words)?];
         loop {
-            match words.next() {
+            match words.word() {
                 "" => break,
                 word if is(word, "and") => conditions.push(Condition::parse(&mut words)?),
                 word => return Err(Problem::Behind { word: word.to_owned() }),

@@ -22,7 +22,7 @@ impl<'a> Words<'a> {
     }
 
     /// Up to the next white space; empty at the end.
-    pub fn next(&mut self) -> &'a str {
+    pub fn word(&mut self) -> &'a str {
         let end = self.rest.find(char::is_whitespace).unwrap_or(self.rest.len());
         self.take(end, 0)
     }
@@ -33,7 +33,7 @@ impl<'a> Words<'a> {
         let closing = match first {
             '{' => '}',
             '"' | '\'' => first,
-            _ => return Ok(Value::One(self.next())),
+            _ => return Ok(Value::One(self.word())),
         };
         let end = self.rest[1..].find(closing).ok_or(NotClosed(first))?;
         let inside = self.take(end + 1, 1)[1..].trim();
@@ -63,11 +63,11 @@ mod tests {
     #[test]
     fn words_quotes_and_braces_are_told_apart() {
         let mut words = Words::of("  deny title 'Rock and Roll' and lang {en, 'cs' ,}");
-        assert_eq!((words.next(), words.next()), ("deny", "title"));
+        assert_eq!((words.word(), words.word()), ("deny", "title"));
         assert_eq!(words.value(), Ok(Value::One("Rock and Roll")));
-        assert_eq!((words.next(), words.next()), ("and", "lang"));
+        assert_eq!((words.word(), words.word()), ("and", "lang"));
         assert_eq!(words.value(), Ok(Value::Set(vec!["en", "cs", ""])));
-        assert_eq!((words.next(), words.value()), ("", Ok(Value::One(""))));
+        assert_eq!((words.word(), words.value()), ("", Ok(Value::One(""))));
         assert_eq!(Words::of("'é").value(), Err(NotClosed('\'')));
         assert_eq!(Words::of("''é").value(), Ok(Value::One("")));
     }

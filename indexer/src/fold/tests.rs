@@ -54,24 +54,34 @@ fn gone(url: &str, at: i64) -> Entry {
     Entry::Gone { url: url.to_owned(), version: Version { fetched_at_ms: at, token: 0, gone: true } }
 }
 
-/// URL and text of what can be found, and the URLs of what is folded.
+/// URL and text of what is shown, and the URLs of what is folded. Each of these has a leader that is shown and that it is
+/// like.
 fn contents(writer: &DocumentWriter) -> (BTreeMap<String, String>, Vec<String>) {
     let searcher = writer.reader().searcher();
     let fields = schema::schema().1;
-    let (mut shown, mut folded) = (BTreeMap::new(), Vec::new());
+    let pages = KnownPages::of(&searcher, &fields).unwrap();
+    let (mut shown, mut leaders) = (BTreeMap::new(), HashMap::new());
+    let mut folded = BTreeMap::new();
     for address in searcher.search(&AllQuery, &DocSetCollector).unwrap() {
         let document: TantivyDocument = searcher.doc(address).unwrap();
         let value = |field| document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
         let url = value(fields.url).unwrap();
-        if let Some(text) = value(fields.text) {
-            assert!(shown.insert(url.clone(), text).is_none(), "{url} is there twice");
-        } else if document.get_first(fields.kept).is_some() {
-            folded.push(url);
+        match pages.get(&DocumentId::of(&url), &fields).unwrap().unwrap().form {
+            Form::Gone => {}
+            Form::Shown(likeness) => {
+                leaders.extend(likeness.map(|likeness| (likeness.rank, likeness)));
+                assert!(shown.insert(url.clone(), value(fields.text).unwrap()).is_none(), "{url} is there twice");
+            }
+            Form::Folded { likeness, leader } => {
+                assert!(folded.insert(url.clone(), (likeness, leader)).is_none(), "{url} is there twice");
+            }
         }
     }
-    folded.sort();
-    assert_eq!(writer.documents().unwrap(), shown.len() as u64);
-    (shown, folded)
+    for (url, (likeness, leader)) in &folded {
+        assert!(leaders.get(leader).is_some_and(|leader| leader.folds(likeness)), "{url} has no leader");
+    }
+    assert_eq!(writer.documents().unwrap(), (shown.len() + folded.len()) as u64);
+    (shown, folded.into_keys().collect())
 }
 
 fn shown(writer: &DocumentWriter) -> Vec<String> {

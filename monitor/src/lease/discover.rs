@@ -51,12 +51,12 @@ impl Keeper {
         let depth = if discover.redirect { parent.depth } else { parent.depth.saturating_add(1) };
         let mut places = self.places(crawl, depth, sequence, discover);
         let mut candidates = Vec::with_capacity(discover.links.len());
-        // A redirect is no page and says nothing about its target.
-        let unusable = match discover.redirect {
-            true => None,
-            false => self.crawls[&crawl].checked.unusable(parent, discover.usability),
+        // A redirect and a sitemap are no pages, and say nothing against what they name.
+        let (unusable, expected_usability) = match parent.sitemap_level {
+            _ if discover.redirect => (None, parent.expected_usability),
+            0 => (self.crawls[&crawl].checked.unusable(parent, discover.usability), discover.usability),
+            _ => (None, 1.0),
         };
-        let expected_usability = if discover.redirect { parent.expected_usability } else { discover.usability };
         for (number, link) in discover.links.iter().enumerate() {
             let Ok(url) = CanonicalUrl::parse(link) else {
                 self.frontier.count_excluded(crawl, "no address of a page", link);

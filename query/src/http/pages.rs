@@ -46,7 +46,7 @@ pub fn error(status: StatusCode, ui: Ui, query: &str, headline: &str, message: &
     show(status, ui, &ErrorPage { frame: Frame::without_search(ui, query), headline, message })
 }
 
-fn refused(ui: Ui, query: &str, error: &QueryError) -> Response {
+pub fn refused(ui: Ui, query: &str, error: &QueryError) -> Response {
     let headline = match error {
         QueryError::Invalid { .. } => ui.texts.cannot_be_searched,
         QueryError::NotReady(_) => ui.texts.index_is_not_ready,

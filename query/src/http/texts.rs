@@ -94,6 +94,19 @@ pub struct Texts {
     pub use_fewer_words: &'static str,
     pub search_everywhere: &'static str,
 
+    // A cached copy
+    /// Stands before the address of the original.
+    pub copy_of: &'static str,
+    /// Stands before the time.
+    pub copy_taken: &'static str,
+    pub copy_notice: &'static str,
+    pub no_such_copy: &'static str,
+    pub copy_not_in_index: &'static str,
+    pub copy_not_kept: &'static str,
+    pub copy_lost: &'static str,
+    pub copy_unreadable: &'static str,
+    pub archive_is_silent: &'static str,
+
     // What went wrong
     pub no_such_page: &'static str,
     pub address_may_be_mistyped: &'static str,

@@ -52,7 +52,7 @@ impl ResultView {
             lang,
             date: (texts.date)(date),
             date_stamp: format!("{:04}-{:02}-{:02}", date.year(), u8::from(date.month()), date.day()),
-            cached: None,
+            cached: hit.has_cached.then(|| format!("/cached/{}", hit.id)),
             more_of_host: more_of_host.map(|href| (href, (texts.more_from)(&host))),
             host,
         }

@@ -82,7 +82,7 @@ fn a_cursor_with_other_words_or_an_offset_is_refused() {
 fn the_newer_of_two_pages_comes_first_when_freshness_is_asked_for() {
     const DAY_MS: i64 = 86_400_000;
     let mut index = TestIndex::absent();
-    let now = View::new(empty_searcher(), 0).seen_at_ms;
+    let now = View::new(empty_searcher(), 0).unwrap().seen_at_ms;
     let dated = |url: &str, text: &str, days: i64| Page { date_ms: now - days * DAY_MS, ..page(url, "", text) };
     index.add([
         dated("http://a.example/old", "the river and some water", 3_000),

@@ -78,6 +78,16 @@ pub static TEXTS: Texts = Texts {
     use_fewer_words: "请减少搜索词，或使用更常见的词。",
     search_everywhere: "取消筛选，搜索全部网页",
 
+    copy_of: "本页为网页快照，原网页：",
+    copy_taken: "快照时间：",
+    copy_notice: "原网页此后可能已更改。脚本、表单和图片已略去。",
+    no_such_copy: "没有这个快照",
+    copy_not_in_index: "该网页不在索引中，或已被移除。",
+    copy_not_kept: "不显示该网页的快照：网页要求不存档，或没有保留快照。",
+    copy_lost: "存档中已没有该快照。",
+    copy_unreadable: "暂时无法读取快照",
+    archive_is_silent: "存档暂时没有响应。请重试，或打开原网页。",
+
     no_such_page: "没有这个页面",
     address_may_be_mistyped: "网址可能输入有误。",
     cannot_be_searched: "无法执行此搜索",

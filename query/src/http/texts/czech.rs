@@ -97,6 +97,16 @@ pub static TEXTS: Texts = Texts {
     use_fewer_words: "Použijte méně slov nebo slova obecnější.",
     search_everywhere: "Hledat všude, bez filtrů",
 
+    copy_of: "Toto je kopie stránky",
+    copy_taken: "uložená",
+    copy_notice: "Stránka se od té doby mohla změnit. Skripty, formuláře a obrázky jsou vynechány.",
+    no_such_copy: "Taková kopie tu není",
+    copy_not_in_index: "Stránka v indexu není, nebo už není.",
+    copy_not_kept: "Kopie této stránky se neukazuje: stránka si archivaci nepřeje, nebo se žádná nezachovala.",
+    copy_lost: "Archiv už tuto kopii nemá.",
+    copy_unreadable: "Kopii teď nelze přečíst",
+    archive_is_silent: "Archiv právě neodpovídá. Zkuste to znovu, nebo otevřete originál.",
+
     no_such_page: "Taková stránka tu není",
     address_may_be_mistyped: "V adrese je možná překlep.",
     cannot_be_searched: "Toto hledání nelze provést",

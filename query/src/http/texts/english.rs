@@ -88,6 +88,16 @@ pub static TEXTS: Texts = Texts {
     use_fewer_words: "Use fewer or more general words.",
     search_everywhere: "Search everywhere, without filters",
 
+    copy_of: "This is a copy of",
+    copy_taken: "taken",
+    copy_notice: "The page may have changed since. Scripts, forms and pictures are left out.",
+    no_such_copy: "There is no such copy",
+    copy_not_in_index: "The page is not in the index, or not any more.",
+    copy_not_kept: "No copy of this page is shown: it asks not to be archived, or none was kept.",
+    copy_lost: "The archive does not have the copy any more.",
+    copy_unreadable: "The copy cannot be read now",
+    archive_is_silent: "The archive does not answer at the moment. Try again, or open the original.",
+
     no_such_page: "There is no such page",
     address_may_be_mistyped: "The address may be mistyped.",
     cannot_be_searched: "This search cannot be done",

@@ -1,0 +1,76 @@
+//! Makes missing indexes from the records themselves, on a thread of its own: a gigabyte takes some seconds.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use seine_proto::common::v1::ArchivePosition;
+
+use super::{index_path, sealed_files, write_sorted};
+use crate::error::Error;
+use crate::filesaver::cdxj::Capture;
+use crate::filesaver::gzip::walk;
+use crate::filesaver::record::Record;
+
+/// Header of a record and head of its message.
+const PREFIX_BYTES: usize = 64 << 10;
+
+/// Goes on until all indexes are there, or until it is told to stop.
+pub(crate) struct Rebuild {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Rebuild {
+    pub fn start(dir: &Path) -> Result<Self, Error> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let missing: Vec<String> =
+            sealed_files(dir)?.into_iter().filter(|name| !index_path(dir, name).exists()).collect();
+        if missing.is_empty() {
+            return Ok(Self { stop, thread: None });
+        }
+        let (dir_of_thread, stopped) = (dir.to_owned(), Arc::clone(&stop));
+        let work = move || {
+            for name in missing {
+                match index_file(&dir_of_thread, &name, &stopped) {
+                    Ok(true) => tracing::info!(file = name, "archive file indexed"),
+                    Ok(false) => return,
+                    Err(error) => tracing::warn!(%error, "archive file could not be indexed"),
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("filesaver-index".to_owned()).spawn(work);
+        Ok(Self { stop, thread: Some(thread.map_err(|error| Error::io("index", dir, error))?) })
+    }
+
+    /// Waits for its end, which comes with the next record.
+    pub fn stop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// False when it was told to stop.
+fn index_file(dir: &Path, name: &str, stopped: &AtomicBool) -> Result<bool, Error> {
+    let path = dir.join(name);
+    let file = File::open(&path).map_err(|error| Error::io("open", &path, error))?;
+    let mut lines = Vec::new();
+    let walked = walk(&file, 0, PREFIX_BYTES, |offset, length, beginning| {
+        if let Some((timestamp, mut capture)) = Record::parse(beginning).and_then(|record| Capture::of_record(&record))
+        {
+            let position = ArchivePosition { file: name.to_owned(), offset, length };
+            lines.extend_from_slice(capture.line(&timestamp, &position).as_bytes());
+        }
+        !stopped.load(Ordering::Relaxed)
+    });
+    walked.map_err(|error| Error::io("read", &path, error))?;
+    if stopped.load(Ordering::Relaxed) {
+        return Ok(false);
+    }
+    write_sorted(dir, name, &lines)?;
+    Ok(true)
+}

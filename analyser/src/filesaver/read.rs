@@ -1,0 +1,159 @@
+//! Reads the archive: a record by its position, or the copy of a URL at a time.
+//!
+//! Positions come from other processes, so a position is checked like any input: it names a file of the archive and
+//! nothing else, and what is read and decompressed is bounded. A capture that only names an earlier one with the same body
+//! is followed to it.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use flate2::bufread::GzDecoder;
+use seine_common::limits::MAX_BODY_BYTES;
+use seine_proto::common::v1::ArchivePosition;
+use seine_proto::filesaver::v1::{Capture, ReadForm, ReadRequest, ReadResponse, read_request};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::archive::SEALED_SUFFIX;
+use super::archive_index::search;
+use super::copy;
+use super::record::{self, Record};
+use crate::error::Error;
+
+/// Heads and headers beside a body.
+const MAX_HEAD_BYTES: usize = 1 << 20;
+const MAX_RECORD_BYTES: usize = MAX_BODY_BYTES + MAX_HEAD_BYTES;
+/// Where the records that belong to a capture are looked for, behind it.
+const COMPANION_BYTES: usize = 64 << 10;
+
+pub(crate) fn read(dir: &Path, request: ReadRequest) -> Result<ReadResponse, Error> {
+    let form = request.form();
+    let position = match request.record.ok_or(Error::Missing("record"))? {
+        read_request::Record::Position(position) => position,
+        read_request::Record::Capture(capture) => find(dir, &capture, form != ReadForm::Records)?,
+    };
+    let compressed = compressed(dir, &position)?;
+    let plain = decompressed(&compressed, MAX_RECORD_BYTES).ok_or_else(|| unreadable(&position, "it is damaged"))?;
+    let record = Record::parse(&plain).ok_or_else(|| unreadable(&position, "it is no WARC record"))?;
+    if !matches!(record.kind(), "response" | "revisit") {
+        return Err(unreadable(&position, "it is neither a response nor a revisit"));
+    }
+    let (head, body) = record.message();
+    let url = record.field("WARC-Target-URI").unwrap_or_default().to_owned();
+    let date = record.field("WARC-Date").and_then(|date| OffsetDateTime::parse(date, &Rfc3339).ok());
+    let mut answer = ReadResponse {
+        at_ms: date.map_or(0, |date| (date.unix_timestamp_nanos() / 1_000_000) as i64),
+        status: record::status(head),
+        head: head.to_vec().into(),
+        content_type: record::content_type(head),
+        ..ReadResponse::default()
+    };
+    match form {
+        ReadForm::Unspecified | ReadForm::AsReceived => answer.body = body.to_vec().into(),
+        ReadForm::Decoded | ReadForm::Safe => {
+            let copy = copy::decoded(&url, head, body);
+            let copy = if form == ReadForm::Safe { copy.made_safe(&url) } else { copy };
+            answer.set_kind(copy.kind);
+            answer.content_type = copy.content_type;
+            answer.body = copy.body.into();
+        }
+        ReadForm::Records => {
+            let id = record.field("WARC-Record-ID").unwrap_or_default();
+            let companions = companions(dir, &position, id)?;
+            answer.body = [compressed, companions].concat().into();
+        }
+    }
+    answer.url = url;
+    answer.position = Some(position);
+    Ok(answer)
+}
+
+fn find(dir: &Path, wanted: &Capture, with_body: bool) -> Result<ArchivePosition, Error> {
+    let not_found = || Error::NotArchived(format!("of {}", wanted.url));
+    let found = search::find(dir, &wanted.url, wanted.at_ms, false)?.ok_or_else(not_found)?;
+    let position = found.position().ok_or_else(not_found)?;
+    if !found.is_revisit() || !with_body {
+        return Ok(position);
+    }
+    let plain = decompressed(&compressed(dir, &position)?, MAX_RECORD_BYTES);
+    let plain = plain.ok_or_else(|| unreadable(&position, "it is damaged"))?;
+    let record = Record::parse(&plain).ok_or_else(|| unreadable(&position, "it is no WARC record"))?;
+    let url = record.field("WARC-Refers-To-Target-URI").ok_or_else(not_found)?;
+    let date = record.field("WARC-Refers-To-Date").and_then(|date| OffsetDateTime::parse(date, &Rfc3339).ok());
+    let at_ms = date.map_or(0, |date| date.unix_timestamp() * 1000);
+    let original = search::find(dir, url, at_ms, true)?;
+    original.and_then(|original| original.position()).ok_or_else(not_found)
+}
+
+fn open(dir: &Path, position: &ArchivePosition) -> Result<File, Error> {
+    let name = &position.file;
+    if name.contains(['/', '\\', '\0']) || !name.ends_with(SEALED_SUFFIX) {
+        return Err(not_archived(position));
+    }
+    // A file may be sealed between two looks, so the first name is tried once more.
+    for name in [name.clone(), format!("{name}.open"), name.clone()] {
+        if let Ok(file) = File::open(dir.join(name)) {
+            return Ok(file);
+        }
+    }
+    Err(not_archived(position))
+}
+
+fn compressed(dir: &Path, position: &ArchivePosition) -> Result<Vec<u8>, Error> {
+    let file = open(dir, position)?;
+    let length = usize::try_from(position.length).ok().filter(|length| *length <= MAX_RECORD_BYTES);
+    let length = length.ok_or_else(|| unreadable(position, "it is too long"))?;
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, position.offset).map_err(|_| unreadable(position, "it is not whole"))?;
+    Ok(bytes)
+}
+
+/// One member, which may be followed by others.
+fn decompressed(member: &[u8], limit: usize) -> Option<Vec<u8>> {
+    let mut plain = Vec::new();
+    GzDecoder::new(member).take(limit as u64).read_to_end(&mut plain).ok()?;
+    Some(plain)
+}
+
+/// The members behind a capture that name it as theirs, as they are.
+fn companions(dir: &Path, position: &ArchivePosition, id: &str) -> Result<Vec<u8>, Error> {
+    let file = open(dir, position)?;
+    let mut bytes = vec![0; COMPANION_BYTES];
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read_at(&mut bytes[length..], position.offset + position.length + length as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => length += read,
+        }
+    }
+    bytes.truncate(length);
+    let mut taken = 0;
+    while taken < bytes.len() {
+        let mut member = GzDecoder::new(&bytes[taken..]);
+        let mut plain = Vec::new();
+        if member.by_ref().take(MAX_HEAD_BYTES as u64).read_to_end(&mut plain).is_err() {
+            break;
+        }
+        let is_ours = Record::parse(&plain).is_some_and(|record| record.field("WARC-Concurrent-To") == Some(id));
+        if !is_ours {
+            break;
+        }
+        taken = bytes.len() - member.into_inner().len();
+    }
+    bytes.truncate(taken);
+    Ok(bytes)
+}
+
+fn name(position: &ArchivePosition) -> String {
+    format!("at {} in {:?}", position.offset, position.file)
+}
+
+fn not_archived(position: &ArchivePosition) -> Error {
+    Error::NotArchived(name(position))
+}
+
+fn unreadable(position: &ArchivePosition, reason: &'static str) -> Error {
+    Error::UnreadableRecord(name(position), reason)
+}

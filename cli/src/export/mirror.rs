@@ -1,0 +1,171 @@
+//! `seine export mirror`: a directory of pages in which one can follow links with a browser, without any server.
+//!
+//! Three passes over the log: which version of each page is the newest (`pages`), which file each page gets, and then the
+//! writing, when the place of every link's target is known. Links to pages of the mirror lead from file to file; all
+//! others lead to the web. Pages that say `noarchive` are left out.
+
+use std::fs;
+use std::path::Path;
+
+use seine_analyser::rewrite::{rewrite_css, rewrite_html};
+use seine_common::url::CanonicalUrl;
+use seine_proto::common::v1::Description;
+use seine_proto::filesaver::v1::{CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
+use url::Url;
+
+use super::Written;
+use super::file_name::{FileNames, preferred};
+use super::pages::Pages;
+use super::sink::cannot;
+use super::url_map::UrlMap;
+use crate::failure::{Failure, Result};
+
+/// The file of a page: the name that its URL makes, unless another page was there first.
+struct Planned {
+    suffix: Option<&'static str>,
+    other_name: Option<Box<str>>,
+}
+
+#[derive(Default)]
+struct Plan {
+    files: UrlMap<Planned>,
+}
+
+impl Plan {
+    fn name(&self, url: &CanonicalUrl) -> Option<String> {
+        let planned = self.files.get(url.as_str())?;
+        Some(planned.other_name.as_deref().map_or_else(|| preferred(url, planned.suffix), str::to_owned))
+    }
+
+    /// What stands in the file `from` for a link to `target`.
+    fn link(&self, from: &str, target: &Url) -> String {
+        let planned = CanonicalUrl::parse(target.as_str()).ok().and_then(|target| self.name(&target));
+        let Some(name) = planned else { return target.as_str().to_owned() };
+        let fragment = target.fragment().map(|fragment| format!("#{fragment}")).unwrap_or_default();
+        relative(from, &name) + &fragment
+    }
+}
+
+pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
+    let plan = plan(pages).await?;
+    let mut filesaver = pages.filesaver();
+    let mut written = Written::default();
+    while let Some(batch) = pages.next_batch().await? {
+        for page in &batch {
+            let name = CanonicalUrl::parse(&page.url).ok().and_then(|url| plan.name(&url));
+            let (Some(name), Some(position)) = (name, page.archive.clone()) else {
+                written.left_out += 1;
+                continue;
+            };
+            let record = Some(read_request::Record::Position(position));
+            let copy = match filesaver.read(ReadRequest { record, form: ReadForm::Decoded.into() }).await {
+                Ok(copy) => copy.into_inner(),
+                Err(status) if matches!(status.code(), tonic::Code::NotFound | tonic::Code::DataLoss) => {
+                    eprintln!("{} is left out: {}", page.url, status.message());
+                    written.left_out += 1;
+                    continue;
+                }
+                Err(status) => return Err(status.into()),
+            };
+            write_file(directory, &name, &content(&plan, &name, page, &copy)?)?;
+            written.pages += 1;
+        }
+    }
+    Ok(written)
+}
+
+async fn plan(pages: &mut Pages) -> Result<Plan> {
+    let (mut plan, mut names) = (Plan::default(), FileNames::keeping(&[]));
+    while let Some(batch) = pages.next_batch().await? {
+        for page in batch.iter().filter(|page| may_be_shown(page)) {
+            let Ok(url) = CanonicalUrl::parse(&page.url) else { continue };
+            let suffix = suffix(&page.content_type, url.as_url().path());
+            let name = names.assign(&url, suffix);
+            let other_name = (name != preferred(&url, suffix)).then(|| name.into());
+            plan.files.entry(url.as_str(), Planned { suffix, other_name });
+        }
+    }
+    Ok(plan)
+}
+
+fn may_be_shown(page: &Description) -> bool {
+    let is_archived = page.archive.as_ref().is_some_and(|position| !position.file.is_empty());
+    is_archived && !page.robots.iter().any(|directive| directive == "noarchive")
+}
+
+/// What a browser needs to know a file from disk by. Names that have a suffix keep it, unless the page is HTML.
+fn suffix(content_type: &str, path: &str) -> Option<&'static str> {
+    if matches!(content_type, "text/html" | "application/xhtml+xml") {
+        return Some("html");
+    }
+    if path.rsplit('/').next().unwrap_or_default().contains('.') {
+        return None;
+    }
+    match content_type {
+        "text/css" => Some("css"),
+        "text/plain" => Some("txt"),
+        "image/png" => Some("png"),
+        "image/jpeg" => Some("jpg"),
+        "image/gif" => Some("gif"),
+        "image/webp" => Some("webp"),
+        "application/pdf" => Some("pdf"),
+        "application/json" => Some("json"),
+        name if name.ends_with("xml") => Some("xml"),
+        _ => None,
+    }
+}
+
+fn content(plan: &Plan, name: &str, page: &Description, copy: &ReadResponse) -> Result<Vec<u8>> {
+    let url = Url::parse(&page.url).map_err(Failure::failed)?;
+    let text = || String::from_utf8_lossy(&copy.body);
+    let mut link = |target: &Url| plan.link(name, target);
+    Ok(match copy.kind() {
+        CopyKind::Html => {
+            let html = rewrite_html(&text(), url, &mut link);
+            // The page may have been in another charset, and said so.
+            let (doctype, rest) = html.split_at(if html.starts_with("<!doctype html>") { 15 } else { 0 });
+            format!("{doctype}<meta charset=\"utf-8\">{rest}").into_bytes()
+        }
+        CopyKind::Text if copy.content_type == "text/css" => rewrite_css(&text(), url, &mut link).into_bytes(),
+        _ => copy.body.to_vec(),
+    })
+}
+
+fn write_file(directory: &Path, name: &str, content: &[u8]) -> Result<()> {
+    let path = directory.join(name);
+    let parent = path.parent().unwrap_or(directory);
+    fs::create_dir_all(parent).map_err(|error| cannot("create", parent, &error))?;
+    fs::write(&path, content).map_err(|error| cannot("write", &path, &error))
+}
+
+/// The way from one file to another, as it is written in a page.
+fn relative(from: &str, to: &str) -> String {
+    let (from, to): (Vec<&str>, Vec<&str>) = (from.split('/').collect(), to.split('/').collect());
+    let directories = from.len().min(to.len()) - 1;
+    let common = (0..directories).take_while(|&at| from[at] == to[at]).count();
+    let up = "../".repeat(from.len() - 1 - common);
+    // Names hold no other character that means something in a URL; a colon in the first part would be a scheme.
+    (up + &to[common..].join("/")).replace('%', "%25")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_from_file_to_file() {
+        assert_eq!(relative("a/index.html", "a/b.html"), "b.html");
+        assert_eq!(relative("a/index.html", "a/index.html"), "index.html");
+        assert_eq!(relative("a/b/c.html", "a/index.html"), "../index.html");
+        assert_eq!(relative("a/b/c.html", "d/e%20f.html"), "../../d/e%2520f.html");
+    }
+
+    #[test]
+    fn what_is_not_in_the_mirror_is_linked_on_the_web() {
+        let mut plan = Plan::default();
+        plan.files.entry("http://a/b?c", Planned { suffix: Some("html"), other_name: None });
+        let link = |target: &str| plan.link("a/index.html", &Url::parse(target).unwrap());
+        assert_eq!(link("http://a/b?c#d"), "b~84a51684.html#d");
+        assert_eq!(link("http://a/x#d"), "http://a/x#d");
+    }
+}

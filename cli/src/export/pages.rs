@@ -1,0 +1,172 @@
+//! The newest version of every page, read from the description log in two passes.
+//!
+//! The first pass notes for each URL which entry of the log is its newest, by a fingerprint of the URL and the entry's
+//! number; the second hands out just those entries that describe a page. So memory holds some 60 bytes for a page,
+//! whatever its length. What is logged after the first pass is not looked at.
+
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use seine_proto::common::v1::Description;
+use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
+use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, LogEndRequest, LogEntry, log_entry::Entry};
+use tonic::Streaming;
+use tonic::transport::Channel;
+
+use super::selection::Selection;
+use super::url_map::UrlMap;
+use crate::failure::{Failure, Result};
+
+pub struct Pages {
+    filesaver: FilesaverClient<Channel>,
+    selection: Selection,
+    newest: Newest,
+    /// Where the first pass ended.
+    end: u64,
+    pass: Option<Pass>,
+    progress: ProgressBar,
+}
+
+/// One walk over the log.
+struct Pass {
+    batches: Streaming<FollowResponse>,
+    /// Number of the next entry.
+    next: u64,
+    offset: u64,
+}
+
+impl Pages {
+    /// Does the first pass.
+    pub async fn find(mut filesaver: FilesaverClient<Channel>, selection: Selection) -> Result<Self> {
+        let end = filesaver.log_end(LogEndRequest {}).await?.into_inner().end_offset;
+        let mut pages =
+            Self { filesaver, selection, newest: Newest::default(), end, pass: None, progress: progress(end) };
+        while let Some((first, batch)) = pages.next_entries().await? {
+            for (number, entry) in (first..).zip(&batch) {
+                if pages.selection.considers(entry) {
+                    pages.newest.note(number, entry);
+                }
+            }
+        }
+        Ok(pages)
+    }
+
+    /// The next pages; a new pass begins after `None`.
+    pub async fn next_batch(&mut self) -> Result<Option<Vec<Description>>> {
+        let Some((first, batch)) = self.next_entries().await? else { return Ok(None) };
+        let pages = (first..).zip(batch).filter_map(|(number, entry)| match entry.entry {
+            Some(Entry::Description(page)) => Some((number, page)),
+            _ => None,
+        });
+        let wanted = pages.filter(|(number, page)| self.newest.is(*number, &page.url) && self.selection.takes(page));
+        Ok(Some(wanted.map(|(_, page)| page).collect()))
+    }
+
+    /// For reading the archive beside the log.
+    pub fn filesaver(&self) -> FilesaverClient<Channel> {
+        self.filesaver.clone()
+    }
+
+    /// The next entries up to the end, and the number of the first of them.
+    async fn next_entries(&mut self) -> Result<Option<(u64, Vec<LogEntry>)>> {
+        let mut pass = match self.pass.take() {
+            Some(pass) => pass,
+            None => {
+                let batches = self.filesaver.follow(FollowRequest { from_offset: 0 }).await?.into_inner();
+                Pass { batches, next: 0, offset: 0 }
+            }
+        };
+        if pass.offset >= self.end {
+            self.progress.finish_and_clear();
+            return Ok(None);
+        }
+        let batch = pass.batches.message().await?;
+        let batch = batch.ok_or_else(|| Failure::failed("the server stopped before the export was done; try again"))?;
+        let first = pass.next;
+        pass.next += batch.entries.len() as u64;
+        pass.offset = batch.end_offset;
+        self.progress.set_position(pass.offset.min(self.end));
+        self.progress.set_message(format!("{} entries", HumanCount(pass.next)));
+        self.pass = Some(pass);
+        Ok(Some((first, batch.entries)))
+    }
+}
+
+/// On standard error, and only on a terminal.
+fn progress(end: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(end), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:24} {bytes}/{total_bytes} of the log, {msg}");
+    bar.with_style(style.expect("the template is valid").progress_chars("█▓░"))
+}
+
+/// Which entry is the newest of each URL.
+#[derive(Default)]
+struct Newest {
+    latest: UrlMap<Latest>,
+}
+
+/// Ordered as the indexer orders versions: of a page and its withdrawal at the same time, the withdrawal counts. Of two
+/// equal ones, the later entry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Latest {
+    at_ms: i64,
+    token: u64,
+    is_gone: bool,
+    number: u64,
+}
+
+impl Newest {
+    fn note(&mut self, number: u64, entry: &LogEntry) {
+        let (url, at_ms, token, is_gone) = match &entry.entry {
+            Some(Entry::Description(page)) => (&page.url, page.fetched_at_ms, page.token, false),
+            Some(Entry::Withdrawn(gone)) => (&gone.url, gone.at_ms, gone.token, true),
+            None => return,
+        };
+        let found = Latest { at_ms, token, is_gone, number };
+        let latest = self.latest.entry(url, found);
+        *latest = (*latest).max(found);
+    }
+
+    fn is(&self, number: u64, url: &str) -> bool {
+        self.latest.get(url).is_some_and(|latest| !latest.is_gone && latest.number == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use seine_proto::common::v1::Withdrawn;
+
+    use super::*;
+
+    fn page(url: &str, at_ms: i64) -> LogEntry {
+        let page = Description { url: url.into(), fetched_at_ms: at_ms, ..Description::default() };
+        LogEntry { entry: Some(Entry::Description(page)) }
+    }
+
+    fn gone(url: &str, at_ms: i64) -> LogEntry {
+        LogEntry { entry: Some(Entry::Withdrawn(Withdrawn { url: url.into(), at_ms, token: 0 })) }
+    }
+
+    fn kept(log: &[LogEntry]) -> Vec<u64> {
+        let mut newest = Newest::default();
+        for (number, entry) in (0..).zip(log) {
+            newest.note(number, entry);
+        }
+        let url = |entry: &LogEntry| match &entry.entry {
+            Some(Entry::Description(page)) => page.url.clone(),
+            _ => String::new(),
+        };
+        (0..).zip(log).filter(|(number, entry)| newest.is(*number, &url(entry))).map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn of_two_versions_the_later_is_kept_in_whatever_order_they_were_logged() {
+        assert_eq!(kept(&[page("a", 1), page("b", 1), page("a", 2)]), [1, 2]);
+        assert_eq!(kept(&[page("a", 2), page("a", 1)]), [0]);
+        assert_eq!(kept(&[page("a", 1), page("a", 1)]), [1]);
+    }
+
+    #[test]
+    fn a_withdrawn_page_is_left_out_until_it_is_fetched_again() {
+        assert_eq!(kept(&[page("a", 1), gone("a", 1)]), [0; 0]);
+        assert_eq!(kept(&[page("a", 1), gone("a", 2), page("a", 3)]), [2]);
+    }
+}
