@@ -22,6 +22,7 @@ BENCH ?=
 
 # What the tests use from outside the workspace.
 test bench: export SEINE_WARCIO := $(VENV)/bin/warcio
+test: export SEINE_PYWB := $(VENV)/bin
 test bench: export SEINE_CHROMIUM := /usr/bin/chromium
 test: export SEINE_SCHEMATHESIS := $(VENV)/bin/schemathesis
 bench: export SEINE_SCRAPY := $(VENV)/bin/scrapy

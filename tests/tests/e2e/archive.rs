@@ -1,24 +1,37 @@
 //! Archives are WARC that others can read.
 
+use std::path::Path;
 use std::process::Command;
 
 use seine_tests::sandbox::Seine;
-use seine_tests::{FakeWeb, FakeWebConfig};
+use seine_tests::{FakeWeb, FakeWebConfig, LiveWeb};
 
 /// Runs `warcio check` on every archive file; skipped with a printed reason where warcio is not installed.
 pub fn assert_archives_pass_warcio(seine: &Seine) {
     let archives = seine.archives();
     assert!(!archives.is_empty(), "there is no archive file");
+    for archive in archives {
+        assert_passes_warcio(&archive);
+    }
+}
+
+pub fn assert_passes_warcio(archive: &Path) {
     let Ok(warcio) = std::env::var("SEINE_WARCIO") else {
         println!("skipped: SEINE_WARCIO does not name warcio; `make test` installs it");
         return;
     };
-    for archive in archives {
-        let output = Command::new(&warcio).args(["check", "-v"]).arg(&archive).output().expect("warcio can be started");
-        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{}: {text}", archive.display());
-        assert!(text.contains("digest pass"), "{}: nothing was checked: {text}", archive.display());
-    }
+    let output = Command::new(&warcio).args(["check", "-v"]).arg(archive).output().expect("warcio can be started");
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{}: {text}", archive.display());
+    assert!(text.contains("digest pass"), "{}: nothing was checked: {text}", archive.display());
+}
+
+/// All records of a file, one behind the other.
+pub fn records_of(archive: &Path) -> String {
+    let file = std::fs::File::open(archive).unwrap_or_else(|error| panic!("{}: {error}", archive.display()));
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(file), &mut text).expect("every member is whole");
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 #[test]
@@ -33,17 +46,41 @@ fn archives_hold_every_page_with_request_and_response_and_pass_warcio_check() {
     let directory = seine.data().join("filesaver/archive");
     let open = std::fs::read_dir(directory)
         .unwrap()
-        .filter(|entry| entry.as_ref().is_ok_and(|entry| !entry.file_name().to_string_lossy().ends_with(".warc.gz")));
+        .filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name().to_string_lossy().ends_with(".open")));
     assert_eq!(open.count(), 0, "archive files are closed when the crawl returns");
 
-    let mut text = Vec::new();
-    for archive in seine.archives() {
-        let file = std::fs::File::open(archive).unwrap();
-        std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(file), &mut text)
-            .expect("every member is whole");
-    }
-    let text = String::from_utf8_lossy(&text);
+    let text: String = seine.archives().iter().map(|archive| records_of(archive)).collect();
     let records = |kind: &str| text.matches(&format!("WARC-Type: {kind}\r\n")).count() as u64;
-    assert_eq!((records("response"), records("request")), (run.count("pages"), run.count("pages")));
+    let captures = records("response") + records("revisit");
+    assert_eq!((captures, records("request")), (run.count("pages"), run.count("pages")));
+    assert!(records("metadata") > 0 && text.contains("\r\n\r\ncrawl: "), "crawl, charset and language are told");
+    let lines: usize = seine.archives().iter().map(|archive| index_of(archive).lines().count()).sum();
+    assert_eq!(lines as u64, captures, "every capture is in the index beside its file");
     assert!(text.contains(&format!("WARC-Target-URI: {}\r\n", web.url("/p/7.html"))));
+}
+
+fn index_of(archive: &Path) -> String {
+    let path = archive.to_string_lossy().replace(".warc.gz", ".cdxj");
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn content_that_comes_again_is_kept_once() {
+    let web = LiveWeb::new();
+    web.put("/robots.txt", "", &[]);
+    web.put("/", "start", &["/one"]);
+    let page = format!("<title>Twins</title><p>{}</p>", "The same words under two addresses. ".repeat(50));
+    web.put_file("/one", "text/html", page.as_bytes());
+    web.put_file("/two", "text/html", page.as_bytes());
+    let seine = Seine::new();
+    assert_eq!(seine.crawl(&web.url("/"), &["--delay", "0"]).count("pages"), 2);
+    // In another process: what is in the archive is known there too.
+    web.put("/", "start again", &["/one", "/two"]);
+    let run = seine.crawl(&web.url("/"), &["--delay", "0", "--again"]);
+    assert_eq!((run.code, run.count("pages")), (0, 3), "{run:?}");
+    let text: String = seine.archives().iter().map(|archive| records_of(archive)).collect();
+    assert_eq!(text.matches("WARC-Type: revisit\r\n").count(), 1, "{text}");
+    assert!(text.contains(&format!("WARC-Refers-To-Target-URI: {}\r\n", web.url("/one"))), "{text}");
+    assert_eq!(text.matches("<title>Twins</title>").count(), 1, "{text}");
+    assert_archives_pass_warcio(&seine);
 }

@@ -27,7 +27,7 @@ fn wrong_usage_exits_2_with_one_sentence_that_holds_the_value() {
         (vec!["crawl", "http://example.org/", "--host-settings", "a.test speed=9"], "speed"),
         (vec!["crawl", "http://example.org/", "--every", "sometimes"], "sometimes"),
         (vec!["crawl", "http://example.org/", "--refresh-policy", "best"], "best"),
-        (vec!["export", "descriptions"], "not available yet"),
+        (vec!["export", "urls", "--site", "http://a/"], "http://a/"),
         (vec!["serve", "--grpc", "0.0.0.0:0"], "loopback"),
         (vec!["serve", "--roles", "collector"], "collector"),
         (vec!["node", "--roles", "collector", "--join", "192.0.2.1:7070"], "192.0.2.1:7070"),

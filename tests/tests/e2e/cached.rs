@@ -1,0 +1,67 @@
+//! Cached copies: what the archive has of a search hit, shown so that it can do no harm.
+
+use seine_tests::LiveWeb;
+use seine_tests::sandbox::{Running, Seine};
+use serde_json::Value;
+
+struct Answer {
+    status: u16,
+    policy: String,
+    text: String,
+}
+
+async fn get(server: &Running, path: &str) -> Answer {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let response = reqwest::get(format!("http://{}{path}", server.http())).await.expect("the server answers");
+    let policy = response.headers().get("content-security-policy").map(|value| value.to_str().unwrap().to_owned());
+    Answer {
+        status: response.status().as_u16(),
+        policy: policy.unwrap_or_default(),
+        text: response.text().await.expect("the body is text"),
+    }
+}
+
+/// The id of the only page with a word.
+async fn id_of(server: &Running, word: &str) -> String {
+    let answer: Value = serde_json::from_str(&get(server, &format!("/api/v1/search?q={word}")).await.text).unwrap();
+    assert_eq!(answer["total"], 1, "{answer}");
+    answer["hits"][0]["id"].as_str().expect("a hit has an id").to_owned()
+}
+
+#[tokio::test]
+async fn a_copy_is_shown_without_scripts_in_a_sandbox_with_a_banner() {
+    let web = LiveWeb::new();
+    web.put("/robots.txt", "", &[]);
+    web.put("/", "start", &["/page", "/private", "/notes.txt"]);
+    let page = "<!doctype html><title>A page</title><p onclick='steal()'>It speaks of lighthouses.</p>\
+        <script>steal()</script><form action=/post><input></form><a href=next>next</a>";
+    web.put_file("/page", "text/html", page.as_bytes());
+    let private = "<meta name=robots content=noarchive><p>It speaks of treasures.</p>";
+    web.put_file("/private", "text/html", private.as_bytes());
+    web.put_file("/notes.txt", "text/plain", b"Notes of <b>mermaids</b>.");
+    let seine = Seine::new();
+    let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
+    assert_eq!((run.code, run.count("pages")), (0, 4), "{run:?}");
+    let server = seine.start(&["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]);
+
+    let copy = get(&server, &format!("/cached/{}", id_of(&server, "lighthouses").await)).await;
+    assert_eq!(copy.status, 200, "{}", copy.text);
+    assert!(copy.policy.starts_with("sandbox; default-src 'none';"), "{}", copy.policy);
+    assert!(copy.text.contains("It speaks of lighthouses.") && copy.text.contains(" UTC"), "{}", copy.text);
+    assert!(copy.text.contains(&format!("href=\"{}\"", web.url("/page"))), "the banner links the original");
+    assert!(copy.text.contains(&format!("href=\"{}\"", web.url("/next"))), "links are absolute: {}", copy.text);
+    for gone in ["steal", "<script", "<form", "onclick"] {
+        assert!(!copy.text.contains(gone), "{gone} in {}", copy.text);
+    }
+
+    let text = get(&server, &format!("/cached/{}", id_of(&server, "mermaids").await)).await;
+    assert_eq!(text.status, 200, "{}", text.text);
+    assert!(text.text.contains("mermaids") && !text.text.contains("<b>mermaids"), "{}", text.text);
+
+    let refused = get(&server, &format!("/cached/{}", id_of(&server, "treasures").await)).await;
+    assert_eq!(refused.status, 404, "noarchive is respected");
+    assert!(!refused.text.contains("It speaks of treasures"), "{}", refused.text);
+    for path in ["/cached/00000000000000000000000000000000", "/cached/..%2fsecret", "/cached/x"] {
+        assert_eq!(get(&server, path).await.status, 404, "{path}");
+    }
+}
