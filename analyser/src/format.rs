@@ -1,6 +1,7 @@
 //! The formats that can be read, one file each, behind one small trait.
 //!
-//! A new format is a file here and a line in [`FORMATS`]. What no format reads is kept in the archive and not converted.
+//! A new format is a file here and a line in [`FORMATS`]. Documents such as PDF, which worker processes read, are in
+//! `document`. What neither reads is kept in the archive and not converted.
 
 mod html;
 mod markdown;
@@ -8,7 +9,7 @@ mod plain_text;
 mod feed;
 mod xml;
 mod json;
-mod markup;
+pub(crate) mod markup;
 
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::TextBlock;
@@ -49,6 +50,8 @@ pub(crate) struct Content {
     /// What incomplete links are completed from, where not from the page.
     pub base: Option<String>,
     pub robots: RobotsDirectives,
+    /// Why the content was not read; empty where it was.
+    pub not_converted: String,
 }
 
 pub(crate) trait Format: Sync {

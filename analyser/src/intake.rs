@@ -1,7 +1,7 @@
 //! One stream of pages from a collector: each is analysed, answered, handed to the filesaver, and answered again.
 //!
-//! One task owns everything about the stream. A page is in exactly one place: with the CPU pool, or with the filesaver
-//! (`saving`), or gone. When too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector
+//! One task owns everything about the stream. A page is in exactly one place: with the CPU pool or a converter, or with
+//! the filesaver (`saving`), or gone. When too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector
 //! back. Pages may overtake each other; for one page, `parsed` always comes before `saved` or `failed`.
 
 mod filesaver_link;
@@ -17,7 +17,8 @@ use tokio::task::JoinSet;
 use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
-use crate::analyse::{AnalyserConfig, Analysis, analyse};
+use crate::analyse::{AnalyserConfig, Analysis, Begun, begin, finish};
+use crate::convert::Converter;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
 use crate::metrics;
@@ -36,9 +37,39 @@ type Answers = mpsc::Sender<Result<AnalyseResponse, Status>>;
 /// The collector does not take answers any more.
 struct Gone;
 
+/// What all streams share.
+#[derive(Clone)]
+pub(crate) struct Tools {
+    pub config: Arc<AnalyserConfig>,
+    pub cpu: CpuPool,
+    pub converter: Option<Arc<Converter>>,
+}
+
+impl Tools {
+    /// While a document is with its converter, neither a thread nor the stream waits for it.
+    async fn analyse(self, page: FetchedPage) -> Result<(FetchedPage, Analysis), Error> {
+        let config = Arc::clone(&self.config);
+        let work = move || begin(&page, &config).map(|begun| (page, begun));
+        let (page, begun) = self.cpu.run(work).await??;
+        let document = match begun {
+            Begun::Analysed(analysis) => return Ok((page, *analysis)),
+            Begun::Document(document) => document,
+        };
+        let converted = match &self.converter {
+            Some(converter) => converter.convert(document.format, document.body).await,
+            None => Err("no converter is running".to_owned()),
+        };
+        if let Err(reason) = &converted {
+            tracing::debug!(url = page.url, reason, "document not converted");
+        }
+        let (config, content_type) = (self.config, document.content_type);
+        let work = move || finish(&page, &config, content_type, converted).map(|analysis| (page, analysis));
+        self.cpu.run(work).await?
+    }
+}
+
 pub(crate) struct Intake {
-    config: Arc<AnalyserConfig>,
-    cpu: CpuPool,
+    tools: Tools,
     answers: Answers,
     link: FilesaverLink,
     analysing: JoinSet<Analysed>,
@@ -60,10 +91,9 @@ struct Analysed {
 }
 
 impl Intake {
-    pub fn new(filesaver: Channel, config: Arc<AnalyserConfig>, cpu: CpuPool, answers: Answers) -> Self {
+    pub fn new(filesaver: Channel, tools: Tools, answers: Answers) -> Self {
         Self {
-            config,
-            cpu,
+            tools,
             answers,
             link: FilesaverLink::new(filesaver),
             analysing: JoinSet::new(),
@@ -117,11 +147,8 @@ impl Intake {
         };
         let under_way = UnderWay { page_id, bytes: page.body.len() };
         self.bytes_under_way += under_way.bytes;
-        let (cpu, config) = (self.cpu.clone(), Arc::clone(&self.config));
-        self.analysing.spawn(async move {
-            let work = move || analyse(&page, &config).map(|analysis| (page, analysis));
-            Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
-        });
+        let tools = self.tools.clone();
+        self.analysing.spawn(async move { Analysed { under_way, result: tools.analyse(page).await } });
         Ok(())
     }
 

@@ -10,9 +10,10 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
 
 use crate::analyse::AnalyserConfig;
+use crate::convert::Converter;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
-use crate::intake::{ANSWERS_PER_STREAM, Intake};
+use crate::intake::{ANSWERS_PER_STREAM, Intake, Tools};
 use crate::owned_stream::OwnedStream;
 
 /// Takes pages from collectors and hands them on to one filesaver.
@@ -20,11 +21,13 @@ pub struct AnalyserService {
     filesaver: Channel,
     config: Arc<AnalyserConfig>,
     cpu: CpuPool,
+    converter: Option<Arc<Converter>>,
 }
 
 impl AnalyserService {
     pub fn new(filesaver: Channel, config: AnalyserConfig) -> Self {
-        Self { filesaver, config: Arc::new(config), cpu: CpuPool::new("analyser-cpu") }
+        let converter = config.converter.clone().map(|config| Arc::new(Converter::new(config)));
+        Self { filesaver, config: Arc::new(config), cpu: CpuPool::new("analyser-cpu"), converter }
     }
 
     /// The gRPC service, with its message limits set.
@@ -44,7 +47,9 @@ impl Analyser for AnalyserService {
         request: Request<Streaming<AnalyseRequest>>,
     ) -> Result<Response<Self::AnalyseStream>, Status> {
         let (answers, to_send) = mpsc::channel(ANSWERS_PER_STREAM);
-        let intake = Intake::new(self.filesaver.clone(), Arc::clone(&self.config), self.cpu.clone(), answers);
+        let tools =
+            Tools { config: Arc::clone(&self.config), cpu: self.cpu.clone(), converter: self.converter.clone() };
+        let intake = Intake::new(self.filesaver.clone(), tools, answers);
         Ok(Response::new(OwnedStream::spawn(to_send, intake.run(request.into_inner()))))
     }
 }

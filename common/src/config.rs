@@ -42,6 +42,7 @@ pub struct Config {
     pub fetch: FetchConfig,
     pub store: StoreConfig,
     pub index: IndexConfig,
+    pub convert: ConvertConfig,
     pub server: ServerConfig,
     pub log_level: String,
 }
@@ -68,6 +69,14 @@ pub struct IndexConfig {
     pub commit_interval: Duration,
 }
 
+/// How documents such as PDF are converted.
+#[derive(Clone, Debug)]
+pub struct ConvertConfig {
+    pub workers: usize,
+    pub timeout: Duration,
+    pub memory_bytes: u64,
+}
+
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     pub http: SocketAddr,
@@ -81,6 +90,7 @@ struct Raw {
     fetch: RawFetch,
     store: RawStore,
     index: RawIndex,
+    convert: RawConvert,
     server: RawServer,
     log: RawLog,
 }
@@ -105,6 +115,13 @@ struct RawStore {
 struct RawIndex {
     memory_bytes: usize,
     commit_seconds: f64,
+}
+
+#[derive(Deserialize)]
+struct RawConvert {
+    workers: usize,
+    timeout: f64,
+    memory_bytes: u64,
 }
 
 #[derive(Deserialize)]
@@ -160,6 +177,8 @@ impl Raw {
         }
         within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 20, 1 << 40)?;
         within("index.memory_bytes", self.index.memory_bytes as u64, 15_000_000, 4 << 30)?;
+        within("convert.workers", self.convert.workers as u64, 1, 64)?;
+        within("convert.memory_bytes", self.convert.memory_bytes, 128 << 20, 64 << 30)?;
         Ok(Config {
             crawl: self.crawl.validate(self.refresh)?,
             fetch: FetchConfig {
@@ -183,6 +202,11 @@ impl Raw {
             index: IndexConfig {
                 memory_bytes: self.index.memory_bytes,
                 commit_interval: seconds("index.commit_seconds", self.index.commit_seconds, 0.05, 3600.0)?,
+            },
+            convert: ConvertConfig {
+                workers: self.convert.workers,
+                timeout: seconds("convert.timeout", self.convert.timeout, 1.0, 3600.0)?,
+                memory_bytes: self.convert.memory_bytes,
             },
             server: ServerConfig {
                 http: socket("server.http", &self.server.http)?,
@@ -269,6 +293,9 @@ mod tests {
             ("[crawl]\nscope = \"planet\"", "planet"),
             ("[crawl]\nallow_net = [\"localnet\"]", "localnet"),
             ("[server]\nhttp = \"8080\"", "8080"),
+            ("[convert]\ntimeout = 0", "convert.timeout"),
+            ("[convert]\nmemory_bytes = 1000", "1000"),
+            ("[convert]\nworkers = 0", "convert.workers"),
             ("[crawl]\ndelay = \"soon\"", "in `crawl.delay`"),
             ("[crawl", "seine.toml"),
         ] {

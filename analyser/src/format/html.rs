@@ -90,6 +90,7 @@ impl<'p> HtmlPage<'p> {
             links: self.links,
             base: self.metadata.base,
             robots: self.metadata.robots,
+            not_converted: String::new(),
         }
     }
 }

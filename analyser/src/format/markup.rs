@@ -7,14 +7,14 @@ use std::convert::Infallible;
 use html5gum::{Emitter, Error, State, Tokenizer};
 
 /// Told of tags and text in order.
-pub(super) trait Reader {
+pub(crate) trait Reader {
     fn start(&mut self, name: &[u8], attributes: &MarkupAttributes);
     fn end(&mut self, name: &[u8]);
     fn text(&mut self, piece: &[u8]);
 }
 
 #[derive(Default)]
-pub(super) struct MarkupAttributes {
+pub(crate) struct MarkupAttributes {
     values: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -29,7 +29,7 @@ impl MarkupAttributes {
     }
 }
 
-pub(super) fn read(source: &[u8], reader: &mut impl Reader) {
+pub(crate) fn read(source: &[u8], reader: &mut impl Reader) {
     let emitter = MarkupEmitter {
         reader,
         name: Vec::new(),
@@ -147,7 +147,7 @@ impl<R: Reader> Emitter for MarkupEmitter<'_, R> {
 }
 
 /// The `encoding` of an XML declaration.
-pub(super) fn declared_charset(prefix: &[u8]) -> Option<String> {
+pub(crate) fn declared_charset(prefix: &[u8]) -> Option<String> {
     let declaration = prefix.strip_prefix(b"<?xml")?;
     let declaration = &declaration[..declaration.iter().position(|byte| *byte == b'>')?];
     let at = memchr::memmem::find(declaration, b"encoding")?;

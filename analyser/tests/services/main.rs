@@ -6,3 +6,4 @@ mod following;
 mod interrupted;
 mod full_disk;
 mod analysing;
+mod converting;
