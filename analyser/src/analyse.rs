@@ -1,13 +1,20 @@
 //! All stages of the analysis as one pure function: a page in, everything it says out.
 //!
-//! Keeps no state and touches no disk or network, so that tests and benches call it directly.
+//! Keeps no state and touches no disk or network, so that tests and benches call it directly. Documents leave it half
+//! way: [`begin`] finds that a page is one, a worker process converts it, and [`finish`] makes the analysis of that.
 
+use std::borrow::Cow;
+
+use bytes::Bytes;
 use seine_common::url::CanonicalUrl;
+use seine_proto::analyser::v1::ConvertedDocument;
 use seine_proto::common::v1::{DescribedLink, Description, FetchedPage, LinkKind};
 
 use crate::content_type::ContentType;
+use crate::convert::ConverterConfig;
 use crate::dates::parse_date;
 use crate::decode;
+use crate::document;
 use crate::error::Error;
 use crate::extract::links::{Link, LinkCollector, refresh_target};
 use crate::fingerprint::fingerprint;
@@ -16,6 +23,7 @@ use crate::language::language;
 use crate::link_header;
 use crate::robots_directives::RobotsDirectives;
 use crate::simhash::simhash;
+use crate::unconverted;
 use crate::usability::usability;
 use crate::value::value;
 
@@ -27,11 +35,13 @@ pub struct AnalyserConfig {
     pub wanted_languages: Vec<String>,
     /// Whether descriptions carry the address that answered.
     pub keeps_ip: bool,
+    /// Without one, documents are not converted.
+    pub converter: Option<ConverterConfig>,
 }
 
 impl Default for AnalyserConfig {
     fn default() -> Self {
-        Self { product_token: "seine".to_owned(), wanted_languages: Vec::new(), keeps_ip: false }
+        Self { product_token: "seine".to_owned(), wanted_languages: Vec::new(), keeps_ip: false, converter: None }
     }
 }
 
@@ -48,40 +58,142 @@ pub struct Analysis {
     pub metas: Vec<(String, String)>,
 }
 
+/// How far a page comes without leaving this process.
+pub(crate) enum Begun {
+    Analysed(Box<Analysis>),
+    /// It must be converted first.
+    Document(Document),
+}
+
+/// A document on its way to a converter.
+pub(crate) struct Document {
+    pub format: &'static str,
+    pub content_type: ContentType,
+    /// Content encoding undone.
+    pub body: Bytes,
+}
+
+/// All but documents: those are described as not converted, because converting them needs a worker process.
 pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, Error> {
+    match begin(page, config)? {
+        Begun::Analysed(analysis) => Ok(*analysis),
+        Begun::Document(document) => {
+            finish(page, config, document.content_type, Err("no converter is running".to_owned()))
+        }
+    }
+}
+
+pub(crate) fn begin(page: &FetchedPage, config: &AnalyserConfig) -> Result<Begun, Error> {
     let url = CanonicalUrl::parse(&page.url)?;
-    let header = |name: &'static str| page.headers.iter().filter(move |h| h.name == name).map(|h| h.value.as_str());
-    let encodings: Vec<&str> = header("content-encoding").collect();
+    let encodings: Vec<&str> = header(page, "content-encoding").collect();
     let decoded = decode::decode(&encodings, &page.body);
     let body = decoded.as_deref().unwrap_or_default();
-    let content_type = ContentType::of(header("content-type").next(), url.path_and_query(), body);
-
-    let mut header_links = LinkCollector::default();
-    for (kind, target) in header("link").flat_map(link_header::links) {
-        header_links.add_absolute(kind, &url, target);
+    let content_type = ContentType::of(header(page, "content-type").next(), url.path_and_query(), body);
+    if let Some(format) = document::of_content_type(&content_type.name)
+        && !body.is_empty()
+    {
+        let body = match decoded {
+            Some(Cow::Owned(body)) => Bytes::from(body),
+            _ => page.body.clone(),
+        };
+        return Ok(Begun::Document(Document { format: format.name(), content_type, body }));
     }
-    if let Some(target) = header("refresh").next().and_then(refresh_target) {
-        header_links.add_absolute(LinkKind::Refresh, &url, &String::from_utf8_lossy(&target));
-    }
-    let product_token = if page.robots_name.is_empty() { &config.product_token } else { &page.robots_name };
-    let source = Source { body, charset: content_type.charset.as_deref(), url: &url, product_token };
-    let mut content = match format::of(&content_type.name, body) {
-        Some(format) => format.read(&source, header_links),
-        None => Content { links: header_links, ..Content::default() },
+    let source =
+        Source { body, charset: content_type.charset.as_deref(), url: &url, product_token: token(page, config) };
+    let links = header_links(page, &url);
+    let content = match format::of(&content_type.name, body) {
+        _ if decoded.is_none() => not_converted(links, "its content encoding cannot be undone".to_owned()),
+        Some(format) => format.read(&source, links),
+        None if body.is_empty() => not_converted(links, "it is empty".to_owned()),
+        None => not_converted(links, unconverted::no_converter(&content_type.name)),
     };
-    for value in header("x-robots-tag") {
-        content.robots |= RobotsDirectives::of_header(value, product_token);
+    Ok(Begun::Analysed(Box::new(describe(page, config, &url, content_type, content))))
+}
+
+/// The analysis of a document, once it is converted or has turned out not to be convertible.
+pub(crate) fn finish(
+    page: &FetchedPage,
+    config: &AnalyserConfig,
+    content_type: ContentType,
+    converted: Result<ConvertedDocument, String>,
+) -> Result<Analysis, Error> {
+    let url = CanonicalUrl::parse(&page.url)?;
+    let mut links = header_links(page, &url);
+    let content = match converted {
+        Ok(document) => {
+            for link in &document.links {
+                links.add_described(LinkKind::Anchor, link.target.as_bytes(), link.text.as_bytes());
+            }
+            Content {
+                charset: "utf-8".to_owned(),
+                title: document.title,
+                description: document.description,
+                keywords: document.keywords,
+                author: document.author,
+                published_at_ms: document.published_at_ms,
+                modified_at_ms: document.modified_at_ms,
+                declared_lang: Some(document.lang).filter(|lang| !lang.is_empty()),
+                text: document.text,
+                blocks: document.blocks,
+                links,
+                ..Content::default()
+            }
+        }
+        Err(reason) => not_converted(links, reason),
+    };
+    Ok(describe(page, config, &url, content_type, content))
+}
+
+fn header<'p>(page: &'p FetchedPage, name: &'static str) -> impl Iterator<Item = &'p str> {
+    page.headers.iter().filter(move |header| header.name == name).map(|header| header.value.as_str())
+}
+
+fn token<'p>(page: &'p FetchedPage, config: &'p AnalyserConfig) -> &'p str {
+    if page.robots_name.is_empty() { &config.product_token } else { &page.robots_name }
+}
+
+fn header_links(page: &FetchedPage, url: &CanonicalUrl) -> LinkCollector {
+    let mut links = LinkCollector::default();
+    for (kind, target) in header(page, "link").flat_map(link_header::links) {
+        links.add_absolute(kind, url, target);
     }
-    let declared_lang = content.declared_lang.take().or_else(|| header("content-language").next().map(str::to_owned));
+    if let Some(target) = header(page, "refresh").next().and_then(refresh_target) {
+        links.add_absolute(LinkKind::Refresh, url, &String::from_utf8_lossy(&target));
+    }
+    links
+}
+
+fn not_converted(links: LinkCollector, reason: String) -> Content {
+    Content { links, not_converted: reason, ..Content::default() }
+}
+
+fn describe(
+    page: &FetchedPage,
+    config: &AnalyserConfig,
+    url: &CanonicalUrl,
+    content_type: ContentType,
+    mut content: Content,
+) -> Analysis {
+    let is_document = document::of_content_type(&content_type.name).is_some();
+    if content.title.is_empty()
+        && (is_document || (!content.not_converted.is_empty() && unconverted::is_listed(&content_type.name)))
+    {
+        content.title = unconverted::file_name(header(page, "content-disposition").next(), url);
+    }
+    for value in header(page, "x-robots-tag") {
+        content.robots |= RobotsDirectives::of_header(value, token(page, config));
+    }
+    let declared_lang =
+        content.declared_lang.take().or_else(|| header(page, "content-language").next().map(str::to_owned));
     let declared_lang = declared_lang.unwrap_or_default();
-    let canonical_url = content.links.canonical(&url, content.base.as_deref()).unwrap_or_default();
-    let links = content.links.resolve(&url, content.base.as_deref());
+    let canonical_url = content.links.canonical(url, content.base.as_deref()).unwrap_or_default();
+    let links = content.links.resolve(url, content.base.as_deref());
 
     let succeeded = (200..300).contains(&page.status);
     let says_something = !content.text.is_empty() || !content.title.is_empty();
     let may_follow = succeeded && !content.robots.nofollow;
     let follow = links.iter().filter(|link| may_follow && link.follow).map(|link| link.url.clone()).collect();
-    let date = |name| header(name).next().and_then(parse_date).unwrap_or_default();
+    let date = |name| header(page, name).next().and_then(parse_date).unwrap_or_default();
     let lease = page.lease.as_ref();
     let mut description = Description {
         url: page.url.clone(),
@@ -109,6 +221,7 @@ pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, 
         last_modified_ms: date("last-modified"),
         expires_ms: date("expires"),
         ip: if config.keeps_ip { page.ip.clone() } else { String::new() },
+        not_converted: content.not_converted,
         ..Description::default()
     };
     if says_something {
@@ -121,7 +234,7 @@ pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, 
     }
     description.declared_lang = declared_lang;
     let value = value(&page.keywords, &description);
-    Ok(Analysis { description, follow, value, metas: content.metas })
+    Analysis { description, follow, value, metas: content.metas }
 }
 
 /// Main text that tells the language by itself.

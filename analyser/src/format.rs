@@ -1,6 +1,7 @@
 //! The formats that can be read, one file each, behind one small trait.
 //!
-//! A new format is a file here and a line in [`FORMATS`]. What no format reads is kept in the archive and not converted.
+//! A new format is a file here and a line in [`FORMATS`]. Documents such as PDF, which worker processes read, are in
+//! `document`. What neither reads is kept in the archive and not converted.
 
 mod html;
 mod markdown;
@@ -51,6 +52,8 @@ pub(crate) struct Content {
     pub robots: RobotsDirectives,
     /// Every `<meta>` with its name in lower case, as far as they are kept.
     pub metas: Vec<(String, String)>,
+    /// Why the content was not read; empty where it was.
+    pub not_converted: String,
 }
 
 pub(crate) trait Format: Sync {

@@ -1,7 +1,7 @@
 //! One stream of pages from a collector: each is analysed, answered, handed to the filesaver, and answered again.
 //!
-//! One task owns everything about the stream. A page is in exactly one place: with the CPU pool, or with the filesaver
-//! (`saving`), or gone. When too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector
+//! One task owns everything about the stream. A page is in exactly one place: with the CPU pool or a converter, or with
+//! the filesaver (`saving`), or gone. When too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector
 //! back. Pages may overtake each other; for one page, `parsed` always comes before `saved` or `failed`.
 
 mod filesaver_link;
@@ -17,7 +17,8 @@ use tokio::task::JoinSet;
 use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
-use crate::analyse::{AnalyserConfig, Analysis, analyse};
+use crate::analyse::{AnalyserConfig, Analysis, Begun, Document, begin, finish};
+use crate::convert::Converter;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
 use crate::filtering::{self, CompiledFilters};
@@ -37,10 +38,68 @@ type Answers = mpsc::Sender<Result<AnalyseResponse, Status>>;
 /// The collector does not take answers any more.
 struct Gone;
 
+/// What all streams share.
+#[derive(Clone)]
+pub(crate) struct Tools {
+    pub config: Arc<AnalyserConfig>,
+    pub cpu: CpuPool,
+    pub converter: Option<Arc<Converter>>,
+    /// Of all collectors' crawls.
+    pub filters: Arc<CompiledFilters>,
+}
+
+impl Tools {
+    async fn read(self, page: FetchedPage) -> Result<Done, Error> {
+        if page.sitemap {
+            return self.cpu.run(move || sitemap::read(&page)).await?.map(Done::Sitemap);
+        }
+        self.analyse(page).await.map(|done| Done::Page(Box::new(done)))
+    }
+
+    /// While a document is with its converter, neither a thread nor the stream waits for it.
+    async fn analyse(self, page: FetchedPage) -> Result<(FetchedPage, Analysis), Error> {
+        let (config, filters) = (Arc::clone(&self.config), Arc::clone(&self.filters));
+        let work = move || {
+            let begun = begin(&page, &config)?;
+            Ok(match begun {
+                Begun::Analysed(analysis) => Begin::Done(decided(page, *analysis, &filters)),
+                Begun::Document(document) => Begin::Converts(page, document),
+            })
+        };
+        let (page, document) = match self.cpu.run(work).await.and_then(|result| result)? {
+            Begin::Done(done) => return Ok(done),
+            Begin::Converts(page, document) => (page, document),
+        };
+        let converted = match &self.converter {
+            Some(converter) => converter.convert(document.format, document.body).await,
+            None => Err("no converter is running".to_owned()),
+        };
+        if let Err(reason) = &converted {
+            tracing::debug!(url = page.url, reason, "document not converted");
+        }
+        let (config, filters, content_type) = (self.config, self.filters, document.content_type);
+        let work = move || {
+            let analysis = finish(&page, &config, content_type, converted)?;
+            Ok(decided(page, analysis, &filters))
+        };
+        self.cpu.run(work).await.and_then(|result| result)
+    }
+}
+
+enum Begin {
+    Done((FetchedPage, Analysis)),
+    Converts(FetchedPage, Document),
+}
+
+/// The last word of the crawl's filters, which need not travel on then.
+fn decided(mut page: FetchedPage, mut analysis: Analysis, filters: &CompiledFilters) -> (FetchedPage, Analysis) {
+    filtering::apply(&page, &mut analysis, filters);
+    (page.enumeration, page.generation) = (None, None);
+    (page, analysis)
+}
+
 pub(crate) struct Intake {
-    config: Arc<AnalyserConfig>,
-    filters: Arc<CompiledFilters>,
-    cpu: CpuPool,
+    tools: Tools,
     answers: Answers,
     link: FilesaverLink,
     analysing: JoinSet<Analysed>,
@@ -67,17 +126,9 @@ enum Done {
 }
 
 impl Intake {
-    pub fn new(
-        filesaver: Channel,
-        config: Arc<AnalyserConfig>,
-        filters: Arc<CompiledFilters>,
-        cpu: CpuPool,
-        answers: Answers,
-    ) -> Self {
+    pub fn new(filesaver: Channel, tools: Tools, answers: Answers) -> Self {
         Self {
-            config,
-            filters,
-            cpu,
+            tools,
             answers,
             link: FilesaverLink::new(filesaver),
             analysing: JoinSet::new(),
@@ -131,20 +182,8 @@ impl Intake {
         };
         let under_way = UnderWay { page_id, bytes: page.body.len() };
         self.bytes_under_way += under_way.bytes;
-        let (cpu, config, filters) = (self.cpu.clone(), Arc::clone(&self.config), Arc::clone(&self.filters));
-        self.analysing.spawn(async move {
-            let work = move || {
-                if page.sitemap {
-                    return sitemap::read(&page).map(Done::Sitemap);
-                }
-                let mut analysis = analyse(&page, &config)?;
-                filtering::apply(&page, &mut analysis, &filters);
-                // They have done their work and need not travel on.
-                (page.enumeration, page.generation) = (None, None);
-                Ok(Done::Page(Box::new((page, analysis))))
-            };
-            Analysed { under_way, result: cpu.run(work).await.and_then(|result| result) }
-        });
+        let tools = self.tools.clone();
+        self.analysing.spawn(async move { Analysed { under_way, result: tools.read(page).await } });
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! Analyser and Filesaver: from the bytes of a page to what is known about it, kept for good.
 //!
 //! A page comes in over [`rpc`] and passes through [`intake`]: [`decode`] undoes the content encoding,
-//! [`content_type`] says what the bytes claim to be and [`format`] how to read them. For HTML, [`charset`] turns them
+//! [`content_type`] says what the bytes claim to be and [`format`] how to read them. A [`document`] is read in a worker
+//! process, see [`convert`]; what nothing reads is [`unconverted`]. For HTML, [`charset`] turns them
 //! into characters, [`parse`] reads them once while [`extract`] collects text, links and metadata, and [`main_text`]
 //! tells what a reader came for; [`robots_directives`], [`language`], [`usability`], [`fingerprint`] and [`simhash`] add
 //! what follows from these, and [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function;
@@ -17,6 +18,9 @@ mod content_type;
 mod charset;
 mod link_header;
 mod format;
+pub mod convert;
+mod document;
+mod unconverted;
 mod parse;
 mod extract;
 pub mod main_text;

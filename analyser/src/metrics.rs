@@ -11,6 +11,11 @@ pub(crate) fn page_failed() {
     counter!("seine_analyser_failed_total").increment(1);
 }
 
+pub(crate) fn document_converted(format: &str, is_converted: bool) {
+    let result = if is_converted { "converted" } else { "failed" };
+    counter!("seine_analyser_documents_total", "format" => format.to_owned(), "result" => result).increment(1);
+}
+
 pub(crate) fn batch_committed(pages: u64, archive_bytes: u64, log_bytes: u64) {
     counter!("seine_filesaver_commits_total").increment(1);
     counter!("seine_filesaver_pages_total").increment(pages);

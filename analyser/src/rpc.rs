@@ -10,24 +10,23 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
 
 use crate::analyse::AnalyserConfig;
+use crate::convert::Converter;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
-use crate::filtering::CompiledFilters;
-use crate::intake::{ANSWERS_PER_STREAM, Intake};
+use crate::intake::{ANSWERS_PER_STREAM, Intake, Tools};
 use crate::owned_stream::OwnedStream;
 
 /// Takes pages from collectors and hands them on to one filesaver.
 pub struct AnalyserService {
     filesaver: Channel,
-    config: Arc<AnalyserConfig>,
-    /// Of all collectors' crawls.
-    filters: Arc<CompiledFilters>,
-    cpu: CpuPool,
+    tools: Tools,
 }
 
 impl AnalyserService {
     pub fn new(filesaver: Channel, config: AnalyserConfig) -> Self {
-        Self { filesaver, config: Arc::new(config), filters: Arc::default(), cpu: CpuPool::new("analyser-cpu") }
+        let converter = config.converter.clone().map(|config| Arc::new(Converter::new(config)));
+        let (config, filters, cpu) = (Arc::new(config), Arc::default(), CpuPool::new("analyser-cpu"));
+        Self { filesaver, tools: Tools { config, cpu, converter, filters } }
     }
 
     /// The gRPC service, with its message limits set.
@@ -47,8 +46,7 @@ impl Analyser for AnalyserService {
         request: Request<Streaming<AnalyseRequest>>,
     ) -> Result<Response<Self::AnalyseStream>, Status> {
         let (answers, to_send) = mpsc::channel(ANSWERS_PER_STREAM);
-        let (config, filters) = (Arc::clone(&self.config), Arc::clone(&self.filters));
-        let intake = Intake::new(self.filesaver.clone(), config, filters, self.cpu.clone(), answers);
+        let intake = Intake::new(self.filesaver.clone(), self.tools.clone(), answers);
         Ok(Response::new(OwnedStream::spawn(to_send, intake.run(request.into_inner()))))
     }
 }

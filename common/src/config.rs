@@ -57,6 +57,7 @@ pub struct Config {
     pub fetch: FetchConfig,
     pub store: StoreConfig,
     pub index: IndexConfig,
+    pub convert: ConvertConfig,
     pub server: ServerConfig,
     pub log_level: String,
 }
@@ -90,6 +91,14 @@ pub struct IndexConfig {
     pub commit_interval: Duration,
 }
 
+/// How documents such as PDF are converted.
+#[derive(Clone, Debug)]
+pub struct ConvertConfig {
+    pub workers: usize,
+    pub timeout: Duration,
+    pub memory_bytes: u64,
+}
+
 #[derive(Deserialize)]
 struct Raw {
     crawl: RawCrawl,
@@ -99,6 +108,7 @@ struct Raw {
     fetch: RawFetch,
     store: RawStore,
     index: RawIndex,
+    convert: RawConvert,
     server: RawServer,
     log: RawLog,
 }
@@ -129,6 +139,13 @@ struct RawStore {
 struct RawIndex {
     memory_bytes: usize,
     commit_seconds: f64,
+}
+
+#[derive(Deserialize)]
+struct RawConvert {
+    workers: usize,
+    timeout: f64,
+    memory_bytes: u64,
 }
 
 #[derive(Deserialize)]
@@ -182,6 +199,8 @@ impl Raw {
         let filters = FilterBook::of(self.filters)?;
         filters.get("enumeration", &crawl.enumeration)?;
         filters.get("generation", &crawl.generation)?;
+        within("convert.workers", self.convert.workers as u64, 1, 64)?;
+        within("convert.memory_bytes", self.convert.memory_bytes, 128 << 20, 64 << 30)?;
         Ok(Config {
             crawl,
             filters,
@@ -207,6 +226,11 @@ impl Raw {
             index: IndexConfig {
                 memory_bytes: self.index.memory_bytes,
                 commit_interval: seconds("index.commit_seconds", self.index.commit_seconds, 0.05, 3600.0)?,
+            },
+            convert: ConvertConfig {
+                workers: self.convert.workers,
+                timeout: seconds("convert.timeout", self.convert.timeout, 1.0, 3600.0)?,
+                memory_bytes: self.convert.memory_bytes,
             },
             server: self.server.validate()?,
             log_level: match self.log.level.as_str() {
@@ -298,6 +322,9 @@ mod tests {
             ("[crawl]\nscope = \"planet\"", "planet"),
             ("[crawl]\nallow_net = [\"localnet\"]", "localnet"),
             ("[server]\nhttp = \"8080\"", "8080"),
+            ("[convert]\ntimeout = 0", "convert.timeout"),
+            ("[convert]\nmemory_bytes = 1000", "1000"),
+            ("[convert]\nworkers = 0", "convert.workers"),
             ("[crawl]\ndelay = \"soon\"", "in `crawl.delay`"),
             ("[crawl", "seine.toml"),
         ] {

@@ -91,6 +91,7 @@ impl<'p> HtmlPage<'p> {
             base: self.metadata.base,
             robots: self.metadata.robots,
             metas: self.metadata.metas.into_all(),
+            not_converted: String::new(),
         }
     }
 }

@@ -2,4 +2,6 @@
 
 mod cases;
 mod main_text;
+mod links;
 mod mutated;
+mod mutated_documents;

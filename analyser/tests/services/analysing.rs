@@ -37,13 +37,13 @@ fn analyse_request(number: u64) -> AnalyseRequest {
 }
 
 /// A stream of pages that the test feeds one by one.
-async fn open(mut client: AnalyserClient<Channel>) -> (mpsc::Sender<AnalyseRequest>, Streaming<AnalyseResponse>) {
+pub async fn open(mut client: AnalyserClient<Channel>) -> (mpsc::Sender<AnalyseRequest>, Streaming<AnalyseResponse>) {
     let (sender, receiver) = mpsc::channel(16);
     let stream = client.analyse(ReceiverStream::new(receiver)).await.unwrap().into_inner();
     (sender, stream)
 }
 
-async fn next(stream: &mut Streaming<AnalyseResponse>) -> (u64, Event) {
+pub async fn next(stream: &mut Streaming<AnalyseResponse>) -> (u64, Event) {
     let response = soon(stream.message()).await.unwrap().expect("the stream goes on");
     (response.page_id, response.event.expect("an answer is something"))
 }

@@ -8,3 +8,4 @@ mod following;
 mod interrupted;
 mod full_disk;
 mod analysing;
+mod converting;
