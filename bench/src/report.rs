@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::AnalysisSpeed;
 use crate::frontier::FrontierReport;
 use crate::measure::Cost;
 use crate::refresh_simulation::PolicyResult;
@@ -21,6 +22,7 @@ pub struct Report {
     pub refresh: Vec<PolicyResult>,
     pub slow_hosts: Option<SlowHosts>,
     pub search: Option<SearchReport>,
+    pub analysis: Option<AnalysisSpeed>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -61,6 +63,7 @@ impl Report {
             refresh: Vec::new(),
             slow_hosts: None,
             search: None,
+            analysis: None,
             remarks: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::analysis;
 use crate::frontier::FrontierReport;
 use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
@@ -53,6 +54,17 @@ pub fn render(report: &Report) -> String {
     if let Some(report) = &report.search {
         text.push('\n');
         text.push_str(&aligned(&search(report)));
+    }
+    if let Some(speed) = &report.analysis {
+        let _ = writeln!(
+            text,
+            "\n{} pages of 50 to 100 kB: whole analysis {:.1} MB/s, scraper's parse alone {:.1} MB/s, ratio {:.2} (at least {:.1})",
+            speed.pages,
+            speed.analysis,
+            speed.scraper_parse,
+            speed.ratio(),
+            analysis::REQUIRED
+        );
     }
     for remark in &report.remarks {
         let _ = writeln!(text, "\n{remark}");

@@ -22,11 +22,14 @@ mod index;
 mod export;
 mod config;
 
+use std::process::ExitCode;
+
 use clap::Parser;
+use seine_analyser::convert::worker::{self, WorkerLimits};
 use seine_common::shutdown::INTERRUPTED;
 use seine_common::telemetry;
 
-use args::{Arguments, Command, ConfigCommand, IndexCommand};
+use args::{Arguments, Command, ConfigCommand, IndexCommand, WorkerArguments};
 use failure::Result;
 
 /// How a command that did not fail ended.
@@ -38,9 +41,13 @@ enum End {
     Interrupted,
 }
 
-fn main() {
+fn main() -> ExitCode {
     // Wrong usage ends here with exit code 2 and clap's explanation.
     let arguments = Arguments::parse();
+    // A worker has no threads, no settings and no use for either.
+    if let Command::ConvertWorker(WorkerArguments { memory_bytes, cpu_seconds }) = arguments.command {
+        return worker::run(WorkerLimits { memory_bytes, cpu_seconds });
+    }
     rustls::crypto::ring::default_provider().install_default().expect("nothing else has installed a provider");
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -80,5 +87,6 @@ async fn run(command: Command) -> Result<End> {
         Command::Export(what) => export::run(what, &config).await,
         Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
         Command::Index(IndexCommand::Forget { what, target }) => index::forget(what, target, &config).await,
+        Command::ConvertWorker(_) => unreachable!("handled before anything else"),
     }
 }

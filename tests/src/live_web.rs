@@ -23,18 +23,18 @@ pub struct LiveRequest {
     pub status: u16,
 }
 
-#[derive(Debug, Clone)]
-struct File {
-    status: u16,
-    content_type: &'static str,
-    body: Vec<u8>,
-}
-
 #[derive(Debug, Default)]
 struct Pages {
-    /// A status other than 200 has no body.
-    by_path: BTreeMap<String, File>,
+    by_path: BTreeMap<String, Page>,
     requests: Vec<LiveRequest>,
+}
+
+#[derive(Debug, Clone)]
+struct Page {
+    /// One other than 200 has no body.
+    status: u16,
+    content_type: String,
+    body: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -91,16 +91,16 @@ impl LiveWeb {
         self.put_file(path, HTML, body.as_bytes());
     }
 
-    /// Puts whatever it is.
-    pub fn put_file(&self, path: &str, content_type: &'static str, body: &[u8]) {
-        let file = File { status: 200, content_type, body: body.to_vec() };
-        self.lock().by_path.insert(path.to_owned(), file);
+    /// Puts a file of any kind; without a content type, the header is left out.
+    pub fn put_file(&self, path: &str, content_type: &str, body: &[u8]) {
+        let page = Page { status: 200, content_type: content_type.to_owned(), body: body.to_owned() };
+        self.lock().by_path.insert(path.to_owned(), page);
     }
 
     /// Answers with a status and nothing else from now on.
     pub fn fail(&self, path: &str, status: u16) {
-        let file = File { status, content_type: HTML, body: Vec::new() };
-        self.lock().by_path.insert(path.to_owned(), file);
+        let page = Page { status, content_type: HTML.to_owned(), body: Vec::new() };
+        self.lock().by_path.insert(path.to_owned(), page);
     }
 
     /// What it saw since the last call.
@@ -121,15 +121,20 @@ async fn answer(State(pages): State<Arc<Mutex<Pages>>>, uri: Uri, headers: Heade
     let mut pages = lock(&pages);
     let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let known_tag = headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-    let missing = File { status: 404, content_type: HTML, body: Vec::new() };
-    let File { status, content_type, body } = pages.by_path.get(&path).cloned().unwrap_or(missing);
-    let tag = body.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()));
-    let tag = format!("\"{tag:x}\"");
+    let missing = Page { status: 404, content_type: HTML.to_owned(), body: Vec::new() };
+    let Page { status, content_type, body } = pages.by_path.get(&path).cloned().unwrap_or(missing);
+    let tag =
+        format!("\"{:x}\"", body.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into())));
     let status = if status == 200 && known_tag.as_ref() == Some(&tag) { 304 } else { status };
     pages.requests.push(LiveRequest { path, known_tag, status });
     let tag = HeaderValue::from_str(&tag).expect("hexadecimal digits are a header");
-    let content_type = HeaderValue::from_static(content_type);
     let code = StatusCode::from_u16(status).expect("the test gives a real status");
     let body = if status == 200 { body } else { Vec::new() };
-    (code, [(header::ETAG, tag), (header::CONTENT_TYPE, content_type)], body).into_response()
+    let mut response = (code, [(header::ETAG, tag)], body).into_response();
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    if !content_type.is_empty() {
+        let content_type = HeaderValue::from_str(&content_type).expect("the test gives a real content type");
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    }
+    response
 }

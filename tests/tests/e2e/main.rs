@@ -21,6 +21,7 @@ mod archive;
 mod replay;
 mod exporting;
 mod cached;
+mod documents;
 mod commands;
 mod server;
 mod sitemaps;
