@@ -3,5 +3,6 @@
 import "./completion.mjs";
 import "./keys.mjs";
 import "./narrowing.mjs";
+import "./cached.mjs";
 import "./languages.mjs";
 import "./looks.mjs";

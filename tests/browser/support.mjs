@@ -45,7 +45,8 @@ export async function inPage(options, check) {
     const page = await context.newPage();
     page.on("pageerror", (error) => note(`script: ${error.message}`));
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && note(`console: ${message.text()}`));
-    page.on("request", (request) => request.url().startsWith(new URL(url).origin) || note(`request: ${request.url()}`));
+    const isOurs = (address) => [SEARCH, EMPTY].some((server) => address.startsWith(server));
+    page.on("request", (request) => isOurs(request.url()) || note(`request: ${request.url()}`));
     await page.goto(url);
     await check(page);
     assert.deepEqual(problems, []);
