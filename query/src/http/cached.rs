@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use askama::Template;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -39,8 +40,9 @@ struct CachedPage<'a> {
     text: &'a str,
 }
 
-pub async fn show(State(state): State<HttpState>, ui: Ui, Path(id): Path<String>) -> Response {
-    let Ok(id) = id.parse::<DocumentId>() else { return missing(ui, ui.texts.address_may_be_mistyped) };
+pub async fn show(State(state): State<HttpState>, ui: Ui, id: Result<Path<String>, PathRejection>) -> Response {
+    let id = id.ok().and_then(|Path(id)| id.parse::<DocumentId>().ok());
+    let Some(id) = id else { return missing(ui, ui.texts.address_may_be_mistyped) };
     let document = match state.service.elsewhere(move |service| service.get(&id)).await {
         Ok(Some(document)) => document,
         Ok(None) => return missing(ui, ui.texts.copy_not_in_index),
