@@ -7,14 +7,13 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig, PreparedPage};
+use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_analyser::rpc::AnalyserService;
 use seine_analyser::{AnalyserConfig, analyse};
 use seine_common::transport;
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, analyse_response::Event};
 use seine_proto::common::v1::{FetchedPage, Header, LeaseRef};
-use seine_proto::filesaver::v1::SaveRequest;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 
@@ -35,16 +34,7 @@ fn main() {
             std::hint::black_box(analyse(page, &config).expect("a valid page"));
         }
     });
-    report("analyse", took, bytes, None);
-
-    let requests: Vec<SaveRequest> = pages.iter().map(|page| save_request(page, &config)).collect();
-    let mut written = 0;
-    let took = thread_cpu(|| {
-        for request in requests {
-            written += PreparedPage::of(request).expect("a valid page").len();
-        }
-    });
-    report("prepare for saving", took, bytes, Some(written));
+    report("analyse", took, bytes);
 
     for durability in [Durability::Sync, Durability::Os] {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -59,18 +49,9 @@ fn main() {
     }
 }
 
-fn report(stage: &str, took: Duration, bytes: usize, written: Option<usize>) {
+fn report(stage: &str, took: Duration, bytes: usize) {
     let per_page = took.as_secs_f64() * 1e6 / PAGES as f64;
-    print!("{stage}: {per_page:.1} µs CPU per page, {:.0} MB/s", bytes as f64 / 1e6 / took.as_secs_f64());
-    match written {
-        Some(written) => println!(", {:.1} % of the size", 100.0 * written as f64 / bytes as f64),
-        None => println!(),
-    }
-}
-
-fn save_request(page: &FetchedPage, config: &AnalyserConfig) -> SaveRequest {
-    let description = analyse(page, config).expect("a valid page").description;
-    SaveRequest { page: Some(page.clone()), description: Some(description), ..SaveRequest::default() }
+    println!("{stage}: {per_page:.1} µs CPU per page, {:.0} MB/s", bytes as f64 / 1e6 / took.as_secs_f64());
 }
 
 async fn through_services(pages: &[FetchedPage], durability: Durability) {

@@ -177,7 +177,7 @@ impl Intake {
             let request = SaveRequest { withdrawn: request.withdrawn, ..SaveRequest::default() };
             return self.save(UnderWay { page_id, bytes: 0 }, request).await;
         }
-        let Some(mut page) = request.page else {
+        let Some(page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
         let under_way = UnderWay { page_id, bytes: page.body.len() };

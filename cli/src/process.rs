@@ -250,14 +250,6 @@ fn monitor_config(config: &Config) -> MonitorConfig {
     }
 }
 
-fn analyser_config(config: &Config) -> AnalyserConfig {
-    AnalyserConfig {
-        wanted_languages: config.analyse.languages.clone(),
-        keeps_ip: config.analyse.keep_ip,
-        ..AnalyserConfig::default()
-    }
-}
-
 fn filesaver_config(config: &Config) -> seine_analyser::filesaver::FilesaverConfig {
     use seine_analyser::filesaver::Durability;
     seine_analyser::filesaver::FilesaverConfig {
@@ -274,7 +266,12 @@ fn analyser_config(config: &Config) -> AnalyserConfig {
         timeout: config.convert.timeout,
         memory_bytes: config.convert.memory_bytes,
     };
-    AnalyserConfig { converter: Some(converter), ..AnalyserConfig::default() }
+    AnalyserConfig {
+        wanted_languages: config.analyse.languages.clone(),
+        keeps_ip: config.analyse.keep_ip,
+        converter: Some(converter),
+        ..AnalyserConfig::default()
+    }
 }
 
 /// The program of this very process, even if its file was replaced by another version since it started.
