@@ -60,7 +60,10 @@ fn bench(args: &Args) -> anyhow::Result<()> {
             report = run(args, &work) => report,
             _ = tokio::signal::ctrl_c() => bail!("stopped by Ctrl-C"),
         }
-    })?;
+    });
+    // What blocks is not waited for; its children were sent the same Ctrl-C.
+    runtime.shutdown_background();
+    let report = report?;
     print!("{}", table::render(&report));
     if let Some(directory) = args.output.parent() {
         std::fs::create_dir_all(directory)?;
