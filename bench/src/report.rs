@@ -72,6 +72,13 @@ impl Report {
         self.stages.iter().map(Stage::cpu_per_1000).sum()
     }
 
+    /// By how much saving lowers the throughput of a machine that has nothing to spare: its part of all stages' CPU.
+    pub fn saving_share(&self) -> Option<f64> {
+        let sum = self.stages_cpu_per_1000();
+        let save = self.stages.iter().find(|stage| stage.name == "save")?;
+        (sum > 0.0).then(|| save.cpu_per_1000() / sum)
+    }
+
     /// CPU of the pipeline by the sum of its stages alone: what putting them together costs.
     pub fn pipeline_ratio(&self) -> Option<f64> {
         let sum = self.stages_cpu_per_1000();

@@ -29,6 +29,9 @@ pub fn render(report: &Report) -> String {
         text.push('\n');
         text.push_str(&aligned(&stages(report)));
     }
+    if let Some(share) = report.saving_share() {
+        let _ = writeln!(text, "\nsaving costs {:.0} % of the throughput (at most 25 % is allowed)", 100.0 * share);
+    }
     if let Some(ratio) = report.pipeline_ratio() {
         let _ = writeln!(text, "\npipeline CPU / sum of the stages alone: {ratio:.2}");
     }
