@@ -41,6 +41,7 @@ pub enum Part {
     Frontier,
     Refresh,
     SlowHosts,
+    Analysis,
 }
 
 impl Args {

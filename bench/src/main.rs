@@ -4,7 +4,7 @@
 //! of its own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for
 //! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
 //! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
-//! many hosts of which some are slow. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! many hosts of which some are slow. [`analysis`] compares reading real pages with another parser. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
@@ -17,6 +17,7 @@ mod stages;
 mod frontier;
 mod refresh_simulation;
 mod slow_hosts;
+mod analysis;
 mod report;
 mod table;
 
@@ -84,6 +85,12 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     }
     if args.wants(Part::SlowHosts) {
         report.slow_hosts = Some(slow_hosts::run(&args.seine_program()?, work.path()).await?);
+    }
+    if args.wants(Part::Analysis) {
+        report.analysis = analysis::run()?;
+        if report.analysis.is_none() {
+            report.remarks.push("the analysis of real pages is left out: there are none here".to_owned());
+        }
     }
     if args.wants(Part::Refresh) {
         eprintln!("refresh policies on a simulated clock");

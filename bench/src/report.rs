@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::analysis::AnalysisSpeed;
 use crate::frontier::FrontierReport;
 use crate::measure::Cost;
 use crate::refresh_simulation::PolicyResult;
@@ -19,6 +20,7 @@ pub struct Report {
     pub frontier: Option<FrontierReport>,
     pub refresh: Vec<PolicyResult>,
     pub slow_hosts: Option<SlowHosts>,
+    pub analysis: Option<AnalysisSpeed>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -58,6 +60,7 @@ impl Report {
             frontier: None,
             refresh: Vec::new(),
             slow_hosts: None,
+            analysis: None,
             remarks: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::analysis;
 use crate::frontier::FrontierReport;
 use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
@@ -47,6 +48,17 @@ pub fn render(report: &Report) -> String {
             slow.with_slow,
             slow.without_slow,
             slow.ratio()
+        );
+    }
+    if let Some(speed) = &report.analysis {
+        let _ = writeln!(
+            text,
+            "\n{} pages of 50 to 100 kB: whole analysis {:.1} MB/s, scraper's parse alone {:.1} MB/s, ratio {:.2} (at least {:.1})",
+            speed.pages,
+            speed.analysis,
+            speed.scraper_parse,
+            speed.ratio(),
+            analysis::REQUIRED
         );
     }
     for remark in &report.remarks {

@@ -41,6 +41,19 @@ pub enum Command {
     /// Work on the index
     #[command(subcommand)]
     Index(IndexCommand),
+    /// Convert documents from standard input; started by the analyser
+    #[command(name = seine_analyser::convert::worker::COMMAND, hide = true)]
+    ConvertWorker(WorkerArguments),
+}
+
+#[derive(Args)]
+pub struct WorkerArguments {
+    /// Address space of the process
+    #[arg(long)]
+    pub memory_bytes: u64,
+    /// Processor time for one document
+    #[arg(long)]
+    pub cpu_seconds: u64,
 }
 
 #[derive(Args)]

@@ -21,11 +21,14 @@ mod explain;
 mod index;
 mod config;
 
+use std::process::ExitCode;
+
 use clap::Parser;
+use seine_analyser::convert::worker::{self, WorkerLimits};
 use seine_common::shutdown::INTERRUPTED;
 use seine_common::telemetry;
 
-use args::{Arguments, Command, ConfigCommand, IndexCommand};
+use args::{Arguments, Command, ConfigCommand, IndexCommand, WorkerArguments};
 use failure::{Failure, Result};
 
 /// How a command that did not fail ended.
@@ -37,9 +40,13 @@ enum End {
     Interrupted,
 }
 
-fn main() {
+fn main() -> ExitCode {
     // Wrong usage ends here with exit code 2 and clap's explanation.
     let arguments = Arguments::parse();
+    // A worker has no threads, no settings and no use for either.
+    if let Command::ConvertWorker(WorkerArguments { memory_bytes, cpu_seconds }) = arguments.command {
+        return worker::run(WorkerLimits { memory_bytes, cpu_seconds });
+    }
     rustls::crypto::ring::default_provider().install_default().expect("nothing else has installed a provider");
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -77,5 +84,6 @@ async fn run(command: Command) -> Result<End> {
         Command::Export(_) => Err(Failure::usage("export is not available yet")),
         Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
         Command::Index(IndexCommand::Forget { what, target }) => index::forget(what, target, &config).await,
+        Command::ConvertWorker(_) => unreachable!("handled before anything else"),
     }
 }

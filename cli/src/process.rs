@@ -12,9 +12,11 @@ mod server;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use seine_analyser::AnalyserConfig;
+use seine_analyser::convert::ConverterConfig;
 use seine_analyser::filesaver::Filesaver;
 use seine_analyser::rpc::AnalyserService;
 use seine_collector::{Collector, CollectorConfig};
@@ -127,7 +129,7 @@ impl Process {
             None
         };
         if has(Role::Analyser) {
-            let analyser = AnalyserService::new(channels.to(Role::Filesaver), AnalyserConfig::default());
+            let analyser = AnalyserService::new(channels.to(Role::Filesaver), analyser_config(&config));
             routes.add_service(analyser.into_server());
         }
         let nodes = NodeTable::new(Clock::System);
@@ -255,6 +257,25 @@ fn filesaver_config(config: &Config) -> seine_analyser::filesaver::FilesaverConf
         segment_bytes: config.store.archive_file_bytes,
         software: concat!("seine/", env!("CARGO_PKG_VERSION")).to_owned(),
     }
+}
+
+fn analyser_config(config: &Config) -> AnalyserConfig {
+    let converter = ConverterConfig {
+        program: own_program(),
+        workers: config.convert.workers,
+        timeout: config.convert.timeout,
+        memory_bytes: config.convert.memory_bytes,
+    };
+    AnalyserConfig { converter: Some(converter), ..AnalyserConfig::default() }
+}
+
+/// The program of this very process, even if its file was replaced by another version since it started.
+fn own_program() -> PathBuf {
+    let link = PathBuf::from("/proc/self/exe");
+    if link.exists() {
+        return link;
+    }
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("seine"))
 }
 
 fn indexer_config(config: &Config) -> seine_indexer::IndexerConfig {

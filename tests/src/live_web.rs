@@ -13,6 +13,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use tokio_util::sync::CancellationToken;
 
+const HTML: &str = "text/html; charset=utf-8";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveRequest {
     pub path: String,
@@ -23,9 +25,16 @@ pub struct LiveRequest {
 
 #[derive(Debug, Default)]
 struct Pages {
-    /// A status other than 200 has no body.
-    by_path: BTreeMap<String, (u16, String)>,
+    by_path: BTreeMap<String, Page>,
     requests: Vec<LiveRequest>,
+}
+
+#[derive(Debug, Clone)]
+struct Page {
+    /// One other than 200 has no body.
+    status: u16,
+    content_type: String,
+    body: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -79,12 +88,19 @@ impl LiveWeb {
     pub fn put(&self, path: &str, words: &str, links: &[&str]) {
         let links: String = links.iter().map(|link| format!("<a href=\"{link}\">to {link}</a>\n")).collect();
         let body = format!("<!doctype html><title>{path}</title><p>{words}</p>\n{links}");
-        self.lock().by_path.insert(path.to_owned(), (200, body));
+        self.put_file(path, HTML, body.as_bytes());
+    }
+
+    /// Puts a file of any kind; without a content type, the header is left out.
+    pub fn put_file(&self, path: &str, content_type: &str, body: &[u8]) {
+        let page = Page { status: 200, content_type: content_type.to_owned(), body: body.to_owned() };
+        self.lock().by_path.insert(path.to_owned(), page);
     }
 
     /// Answers with a status and nothing else from now on.
     pub fn fail(&self, path: &str, status: u16) {
-        self.lock().by_path.insert(path.to_owned(), (status, String::new()));
+        let page = Page { status, content_type: HTML.to_owned(), body: Vec::new() };
+        self.lock().by_path.insert(path.to_owned(), page);
     }
 
     /// What it saw since the last call.
@@ -105,13 +121,20 @@ async fn answer(State(pages): State<Arc<Mutex<Pages>>>, uri: Uri, headers: Heade
     let mut pages = lock(&pages);
     let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let known_tag = headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-    let (status, body) = pages.by_path.get(&path).cloned().unwrap_or((404, String::new()));
-    let tag = format!("\"{:x}\"", body.bytes().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into())));
+    let missing = Page { status: 404, content_type: HTML.to_owned(), body: Vec::new() };
+    let Page { status, content_type, body } = pages.by_path.get(&path).cloned().unwrap_or(missing);
+    let tag =
+        format!("\"{:x}\"", body.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into())));
     let status = if status == 200 && known_tag.as_ref() == Some(&tag) { 304 } else { status };
     pages.requests.push(LiveRequest { path, known_tag, status });
     let tag = HeaderValue::from_str(&tag).expect("hexadecimal digits are a header");
-    let html = HeaderValue::from_static("text/html; charset=utf-8");
     let code = StatusCode::from_u16(status).expect("the test gives a real status");
-    let body = if status == 200 { body } else { String::new() };
-    (code, [(header::ETAG, tag), (header::CONTENT_TYPE, html)], body).into_response()
+    let body = if status == 200 { body } else { Vec::new() };
+    let mut response = (code, [(header::ETAG, tag)], body).into_response();
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    if !content_type.is_empty() {
+        let content_type = HeaderValue::from_str(&content_type).expect("the test gives a real content type");
+        response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    }
+    response
 }

@@ -3,7 +3,8 @@
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
-/// Text, markup, JSON and PDF are kept; so is what has no type, for the analyser to look at.
+/// Text, markup and files of all kinds are kept; so is what has no type, for the analyser to look at. Pictures, sound, fonts
+/// and scripts are parts of pages and no pages.
 pub fn is_wanted(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(CONTENT_TYPE) else {
         return true;
@@ -13,7 +14,9 @@ pub fn is_wanted(headers: &HeaderMap) -> bool {
     match media_type.split_once('/') {
         Some(("text", _)) => true,
         Some(("application", kind)) => {
-            matches!(kind, "xml" | "json" | "pdf") || kind.ends_with("+xml") || kind.ends_with("+json")
+            let is_script = matches!(kind, "javascript" | "x-javascript" | "ecmascript" | "wasm" | "x-shockwave-flash");
+            let is_font = kind.starts_with("font") || kind.starts_with("x-font") || kind == "vnd.ms-fontobject";
+            !is_script && !is_font
         }
         Some(_) => false,
         None => media_type.is_empty(),
@@ -39,10 +42,10 @@ mod tests {
         ] {
             assert!(wanted(kind), "{kind}");
         }
-        for kind in ["application/xml", "application/json", "application/pdf;x", ""] {
+        for kind in ["application/xml", "application/json", "application/pdf;x", "application/octet-stream", ""] {
             assert!(wanted(kind), "{kind}");
         }
-        for kind in ["image/png", "application/octet-stream", "application/zip", "video/mp4", "html"] {
+        for kind in ["image/png", "application/javascript", "application/font-woff", "video/mp4", "html"] {
             assert!(!wanted(kind), "{kind}");
         }
         assert!(is_wanted(&HeaderMap::new()));

@@ -14,6 +14,7 @@ mod rules;
 mod refresh;
 mod explaining;
 mod archive;
+mod documents;
 mod commands;
 mod server;
 mod pages_in_a_browser;
