@@ -2,6 +2,5 @@
 
 mod cases;
 mod main_text;
-mod links;
 mod mutated;
 mod mutated_documents;
