@@ -73,6 +73,7 @@ pub struct Stretch {
 
 /// What a settlement does with the URL.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "they are made and used up one at a time")]
 pub enum Settlement {
     /// It is finished, until it is visited again.
     Done(Box<UrlRecord>),

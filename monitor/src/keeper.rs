@@ -94,6 +94,10 @@ impl Default for MonitorConfig {
 /// Tells how much of the disk is free.
 pub(crate) type DiskGauge = Box<dyn Fn() -> Option<Space> + Send>;
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the large kind, and a box would be an allocation for each"
+)]
 pub(crate) enum Command {
     Attach { session: SessionId, hello: Hello, messages: mpsc::Sender<MonitorMessage> },
     Message { session: SessionId, message: collector_message::Message },

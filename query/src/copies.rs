@@ -136,7 +136,7 @@ mod tests {
         assert!(hits.contains(&urls[0].to_owned()) && hits.contains(&"http://b.test/".to_owned()), "{hits:?}");
         for (url, word) in urls.iter().zip(["original", "printed", "mirrored"]) {
             assert_eq!(found(&index, &SearchRequest::new(word)), (1, vec![(*url).to_owned()]));
-            let both = found(&index, &SearchRequest::new(&format!("sea {word}")));
+            let both = found(&index, &SearchRequest::new(format!("sea {word}")));
             assert_eq!(both, (1, vec![(*url).to_owned()]), "the one with all words stands for the others");
         }
         let elsewhere = SearchRequest { site: Some("mirror.test".to_owned()), ..SearchRequest::new("river") };

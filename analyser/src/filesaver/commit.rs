@@ -28,6 +28,10 @@ const BATCH_PAGES: usize = 512;
 /// Bytes of one batch, but for its last page.
 const BATCH_BYTES: usize = 8 << 20;
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the large kind, and a box would be an allocation for each"
+)]
 pub(crate) enum Command {
     /// `queued` frees the page's memory for others when dropped.
     Save {
@@ -88,6 +92,10 @@ struct Batch {
     bytes: usize,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the large kind, and a box would be an allocation for each"
+)]
 enum Item {
     Page { page: PreparedPage, ack: Ack, _queued: OwnedSemaphorePermit },
     Withdrawal { entry: EntryBody, done: oneshot::Sender<Result<u64, String>> },

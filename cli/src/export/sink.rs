@@ -33,7 +33,7 @@ impl Sink {
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
-            Self::Stdout(stdout) => stdout.write_all(bytes).or_else(nobody_reads),
+            Self::Stdout(stdout) => stdout.write_all(bytes).or_else(|error| nobody_reads(&error)),
             Self::File { writer, partial, .. } => {
                 writer.write_all(bytes).map_err(|error| cannot("write", partial, &error))
             }
@@ -49,7 +49,7 @@ impl Sink {
 
     pub fn finish(self) -> Result<()> {
         match self {
-            Self::Stdout(mut stdout) => stdout.flush().or_else(nobody_reads),
+            Self::Stdout(mut stdout) => stdout.flush().or_else(|error| nobody_reads(&error)),
             Self::File { mut writer, partial, path } => {
                 let written = writer.flush().and_then(|()| writer.get_ref().sync_all());
                 written.map_err(|error| cannot("write", &partial, &error))?;
@@ -60,7 +60,7 @@ impl Sink {
 }
 
 /// As `seine export urls | head` ends: quietly, and at once.
-fn nobody_reads(error: io::Error) -> Result<()> {
+fn nobody_reads(error: &io::Error) -> Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(0);
     }

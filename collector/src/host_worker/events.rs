@@ -110,6 +110,10 @@ pub struct Parsed {
 
 /// Something to do at once.
 #[derive(Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the large kind, and a box would be an allocation for each"
+)]
 pub enum Action {
     Send(Message),
     FindAddress {

@@ -135,7 +135,7 @@ impl HostWorker {
         };
         let judged = Judged { value: parsed.value, usability: parsed.usability };
         if fetched.queued.is_sitemap {
-            return self.sitemap_parsed(page, links, parsed, actions);
+            return self.sitemap_parsed(page, &links, parsed, actions);
         }
         fetched.parsed = Some(parsed);
         if links.is_empty() {
@@ -171,7 +171,7 @@ impl HostWorker {
     }
 
     /// A sitemap has more links than a message should.
-    fn sitemap_parsed(&mut self, page: PageId, links: Vec<String>, parsed: Parsed, actions: &mut Vec<Action>) {
+    fn sitemap_parsed(&mut self, page: PageId, links: &[String], parsed: Parsed, actions: &mut Vec<Action>) {
         let Some(from) = self.pages.get(page) else {
             return;
         };

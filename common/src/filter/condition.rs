@@ -54,8 +54,8 @@ impl Condition {
         let value = words.value().map_err(|open| Problem::NotClosed { sign: open.0 })?;
         let test = match attribute.kind() {
             Kind::Text => Test::of_text(&attribute, operator, value)?,
-            Kind::Number => Test::of_numbers(operator, value, number, "a number such as 1000")?,
-            Kind::Date => Test::of_numbers(operator, value, date, "a day such as 2024-05-31")?,
+            Kind::Number => Test::of_numbers(operator, &value, number, "a number such as 1000")?,
+            Kind::Date => Test::of_numbers(operator, &value, date, "a day such as 2024-05-31")?,
         };
         Ok(Self { attribute, is_negated, test })
     }
@@ -100,24 +100,24 @@ impl Test {
 
     fn of_numbers(
         operator: &str,
-        value: Value<'_>,
+        value: &Value<'_>,
         point: fn(&str) -> Option<Point>,
         example: &'static str,
     ) -> Result<Self, Problem> {
         let parse = |text: &str| point(text).ok_or_else(|| Problem::Value { word: text.to_owned(), example });
         if operator == "in" {
-            let spans = match &value {
+            let spans = match value {
                 Value::One(text) => span(text, point).map(|span| vec![span]),
                 Value::Set(texts) => {
                     let each = |text: &&str| span(text, point).or_else(|| point(text).map(Point::span));
                     texts.iter().map(each).collect()
                 }
             };
-            let no_set = || Problem::NoSet { value: as_written(&value), example: "1000..5000 or {1, 2}" };
+            let no_set = || Problem::NoSet { value: as_written(value), example: "1000..5000 or {1, 2}" };
             return spans.map(Self::Within).ok_or_else(no_set);
         }
         let Value::One(text) = value else {
-            return Err(Problem::Value { word: as_written(&value), example });
+            return Err(Problem::Value { word: as_written(value), example });
         };
         let Point { first, last } = parse(text)?;
         use Bound::{Excluded, Included, Unbounded};

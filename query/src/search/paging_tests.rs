@@ -71,7 +71,7 @@ fn a_cursor_with_other_words_or_an_offset_is_refused() {
     let cursor = next(&service, None).cursor;
     for request in [
         SearchRequest { cursor: cursor.clone(), ..SearchRequest::new("water") },
-        SearchRequest { cursor: cursor.clone(), offset: 3, ..SearchRequest::new("river") },
+        SearchRequest { cursor, offset: 3, ..SearchRequest::new("river") },
         SearchRequest { cursor: Some("x".to_owned()), ..SearchRequest::new("river") },
     ] {
         assert_eq!(service.search(&request).unwrap_err().code(), "invalid_cursor", "{request:?}");
