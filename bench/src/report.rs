@@ -72,11 +72,11 @@ impl Report {
         self.stages.iter().map(Stage::cpu_per_1000).sum()
     }
 
-    /// By how much saving lowers the throughput of a machine that has nothing to spare: its part of all stages' CPU.
+    /// By how much saving lowers the throughput of a machine that has nothing to spare: its part of the pipeline's CPU.
     pub fn saving_share(&self) -> Option<f64> {
-        let sum = self.stages_cpu_per_1000();
+        let pipeline = self.seine.as_ref()?.cpu_per_1000();
         let save = self.stages.iter().find(|stage| stage.name == "save")?;
-        (sum > 0.0).then(|| save.cpu_per_1000() / sum)
+        (pipeline > 0.0).then(|| save.cpu_per_1000() / pipeline)
     }
 
     /// CPU of the pipeline by the sum of its stages alone: what putting them together costs.
