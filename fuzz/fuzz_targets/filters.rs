@@ -1,0 +1,18 @@
+//! Rules of any text: refused with a reason, or compiled and applied to an address.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use seine_common::filter::{FilterSettings, Filters};
+use seine_common::url::CanonicalUrl;
+
+fuzz_target!(|text: &str| {
+    let (address, rules) = text.split_once('\n').unwrap_or(("", text));
+    let rules = rules.lines().map(str::to_owned).collect();
+    let settings = FilterSettings { rules, ..FilterSettings::open("fuzzed") };
+    let url = CanonicalUrl::parse(address)
+        .unwrap_or_else(|_| CanonicalUrl::parse("http://example.org/print/1?x=2").expect("it is one"));
+    match Filters::compile(&settings, &settings) {
+        Ok(filters) => drop(filters.excludes(&url, 3)),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+});
