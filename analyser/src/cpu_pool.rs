@@ -3,12 +3,18 @@
 //! The threads are its own: a busy one takes the next piece of work without sleeping in between, which a limit in front
 //! of the runtime's shared pool would make it do for every page. Callers bound how much work waits. A panic of the work
 //! is an error for its caller and for nobody else. Clones share the threads; they end with the last clone.
+//!
+//! The threads give way to others: a crawl takes all the machine has, but nobody waits for a page of it, while somebody
+//! may wait for a search.
 
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::Error;
+
+/// How much the threads give way, on the scale of nice(1).
+const NICENESS: i32 = 10;
 
 #[derive(Clone, Debug)]
 pub(crate) struct CpuPool {
@@ -33,7 +39,11 @@ impl CpuPool {
     pub fn new(name: &str) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // Only its pool of blocking threads is used; that of the caller's runtime has hundreds of them.
-        let runtime = Builder::new_current_thread().max_blocking_threads(cores).thread_name(name).build();
+        let runtime = Builder::new_current_thread()
+            .max_blocking_threads(cores)
+            .thread_name(name)
+            .on_thread_start(give_way)
+            .build();
         let runtime = runtime.expect("a runtime without timers and sockets needs nothing from the system");
         Self { threads: runtime.handle().clone(), _owner: Arc::new(Owner(Some(runtime))) }
     }
@@ -44,6 +54,13 @@ impl CpuPool {
         F: FnOnce() -> T + Send + 'static,
     {
         self.threads.spawn_blocking(work).await.map_err(|error| Error::Panicked(panic_message(error)))
+    }
+}
+
+/// Linux counts niceness by thread, whatever the name of the call says.
+fn give_way() {
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        tracing::debug!(%error, "a thread cannot lower its own priority");
     }
 }
 
