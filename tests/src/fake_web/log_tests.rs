@@ -43,7 +43,8 @@ async fn the_log_is_complete_and_ordered_under_parallel_requests() {
     let after = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
     assert!(log.iter().all(|request| (before..=after).contains(&request.unix_micros)));
     let connections: HashSet<u64> = log.iter().map(|request| request.connection).collect();
-    assert!(connections.len() <= 8, "connections are kept: {}", connections.len());
+    // A client that is kept waiting may open another one; without keeping any it would open one for each request.
+    assert!(connections.len() <= 40, "connections are kept: {}", connections.len());
 }
 
 #[tokio::test]
