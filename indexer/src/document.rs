@@ -14,6 +14,7 @@ use seine_common::url::CanonicalUrl;
 use tantivy::schema::Field;
 use tantivy::schema::document::{Document, ReferenceValue, ReferenceValueLeaf, Value};
 
+use crate::anchors::Anchors;
 use crate::entry::Entry;
 use crate::known_pages::Form;
 use crate::likeness::{Likeness, Signature};
@@ -31,6 +32,9 @@ pub struct PageDocument {
     summary: String,
     /// The address with its percent-encoding undone.
     address: String,
+    anchors: Anchors,
+    /// Of the page's links.
+    links: Vec<Vec<u8>>,
     /// Absent in tombstones and where the URL has none.
     host: Option<HostKey>,
     _permit: Permit,
@@ -38,8 +42,16 @@ pub struct PageDocument {
 
 impl PageDocument {
     /// `form` must fit the entry.
-    pub fn new(fields: Fields, id: DocumentId, mut entry: Entry, form: Form, permit: Permit) -> Self {
+    pub fn new(
+        fields: Fields,
+        id: DocumentId,
+        mut entry: Entry,
+        form: Form,
+        mut anchors: Anchors,
+        permit: Permit,
+    ) -> Self {
         let (mut summary, mut address, mut host) = (String::new(), String::new(), None);
+        let mut links = Vec::new();
         let (likeness, leader) = match form {
             Form::Shown(likeness) => (likeness, None),
             Form::Folded { likeness, leader } => (Some(likeness), Some(leader)),
@@ -52,14 +64,17 @@ impl PageDocument {
                 summary.push('\n');
                 summary.push_str(&page.description);
             }
+            let host_number = host.as_ref().map_or(0, host_number);
+            links.extend(page.links.iter().map(|link| link.term(host_number)));
             address = decoded(&page.url);
-            for text in [&mut page.title, &mut page.text, &mut page.rest, &mut summary, &mut address] {
+            let texts = [&mut page.title, &mut page.text, &mut page.rest, &mut summary, &mut address];
+            for text in texts.into_iter().chain(&mut anchors.texts) {
                 if !text.is_empty() {
                     mark(text, &page.lang);
                 }
             }
         }
-        Self { fields, id, entry, likeness, leader, summary, address, host, _permit: permit }
+        Self { fields, id, entry, likeness, leader, summary, address, anchors, links, host, _permit: permit }
     }
 
     fn values(&self) -> Vec<(Field, PageValue<'_>)> {
@@ -87,6 +102,11 @@ impl PageDocument {
         let date = if page.date_ms == 0 { page.fetched_at_ms } else { page.date_ms };
         values.push((fields.date, PageValue::Signed(date)));
         values.push((fields.bytes, PageValue::Unsigned(page.bytes)));
+        values.extend(self.links.iter().map(|term| (fields.links, PageValue::Bytes(term))));
+        if self.anchors.digest != 0 {
+            values.push((fields.anchors_digest, PageValue::Unsigned(self.anchors.digest)));
+            values.extend(self.anchors.texts.iter().map(|text| (fields.anchors, PageValue::Text(text))));
+        }
         let texts = [
             (fields.title, &page.title),
             (fields.summary, &self.summary),

@@ -3,9 +3,13 @@
 //! Every entry speaks about one URL at one [`Version`]. Of two entries about a URL the later version counts, in whatever
 //! order they arrive; that a page is gone is a version like any other.
 
-use seine_proto::common::v1::{BlockForm, Description, Withdrawn};
+use std::collections::HashSet;
+
+use seine_proto::common::v1::{BlockForm, Description, LinkKind, Withdrawn};
 use seine_proto::filesaver::v1::LogEntry;
 use seine_proto::filesaver::v1::log_entry::Entry as Logged;
+
+use crate::anchors::{Link, MAX_LINKS};
 
 /// Orders what is known about one URL. Of a description and a withdrawal of the same fetch, the withdrawal counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +50,8 @@ pub struct Page {
     pub simhash: u64,
     /// The page says that its address is another one.
     pub is_canonical_elsewhere: bool,
+    /// What it calls other pages.
+    pub links: Vec<Link>,
     /// Length of the body as received.
     pub bytes: u64,
     /// File, offset and length in the archive, with spaces between; empty when unknown, and where the page asked not to
@@ -77,6 +83,7 @@ impl Entry {
         let archive = description.archive.as_ref().filter(|_| !kept_back);
         let archive = archive.map(|at| format!("{} {} {}", at.file, at.offset, at.length));
         let headings = headings(&description);
+        let links = links(&description);
         let date_ms = [description.published_at_ms, description.modified_at_ms].into_iter().find(|date| *date > 0);
         let (text, rest) = match description.main_text() {
             // A page of nothing but menus is about them.
@@ -98,6 +105,7 @@ impl Entry {
             fingerprint: description.fingerprint,
             simhash: description.simhash,
             is_canonical_elsewhere,
+            links,
             bytes: description.bytes,
             archive: archive.unwrap_or_default(),
             date_ms: date_ms.unwrap_or(0),
@@ -119,7 +127,8 @@ impl Entry {
             Self::Page(page) => {
                 let texts =
                     [&page.url, &page.title, &page.headings, &page.description, &page.text, &page.rest, &page.archive];
-                texts.into_iter().map(String::len).sum()
+                let links = page.links.iter().map(|link| link.text.len() + size_of::<Link>());
+                texts.into_iter().map(String::len).chain(links).sum()
             }
             Self::Gone { url, .. } => url.len(),
         }
@@ -131,6 +140,17 @@ impl Entry {
             Self::Gone { version, .. } => *version,
         }
     }
+}
+
+/// What the page calls other pages, each text once.
+fn links(description: &Description) -> Vec<Link> {
+    let mut met = HashSet::new();
+    let pages = description
+        .links
+        .iter()
+        .filter(|link| matches!(link.kind(), LinkKind::Anchor | LinkKind::Area) && link.url != description.url);
+    let links = pages.filter_map(|link| Link::new(&link.url, &link.text));
+    links.filter(|link| met.insert(link.clone())).take(MAX_LINKS).collect()
 }
 
 /// Headings of the main text, one a line.

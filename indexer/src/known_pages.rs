@@ -3,6 +3,8 @@
 //! Looked up for every log entry, so the columns and term dictionaries of all segments are opened once per commit.
 //! Invariant of the index: at most one living document per URL.
 
+mod spoken_of;
+
 use std::sync::Arc;
 
 use seine_common::document_id::DocumentId;
@@ -13,7 +15,7 @@ use tantivy::{DocAddress, DocId, DocSet, InvertedIndexReader, Searcher, TERMINAT
 
 use crate::entry::Version;
 use crate::likeness::{Likeness, Signature};
-use crate::schema::{EQUAL, FETCHED_AT, Fields, LEADER, RANK, SIMHASH, TOKEN};
+use crate::schema::{ANCHORS_DIGEST, EQUAL, FETCHED_AT, Fields, LEADER, RANK, SIMHASH, TOKEN};
 
 /// In which form the index has a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ struct SegmentPages {
     equal: Column<u64>,
     rank: Column<u64>,
     leader: Column<u64>,
+    links: Arc<InvertedIndexReader>,
+    anchors: Column<u64>,
     alive: Option<AliveBitSet>,
 }
 
@@ -79,6 +83,8 @@ impl KnownPages {
                 equal: columns.u64(EQUAL)?,
                 rank: columns.u64(RANK)?,
                 leader: columns.u64(LEADER)?,
+                links: segment.inverted_index(fields.links)?,
+                anchors: columns.u64(ANCHORS_DIGEST)?,
                 alive: segment.alive_bitset().cloned(),
             })
         });

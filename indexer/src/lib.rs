@@ -1,10 +1,11 @@
 //! Builds the index by following the description log from a checkpoint.
 //!
 //! [`follow`] reads batches of the log from a filesaver; a [`worker`] thread turns each [`entry`] into a [`document`],
-//! whose texts the [`tokenizer`] cuts into words, and the [`writer`] puts it into the index unless [`known_pages`] has a
-//! later one. Pages of one [`likeness`] are [`fold`]ed into one; [`stored`] reads them back when that changes. The log
-//! offset is part of each commit. [`publish`] says which index is the current one, [`damage`] whether its files are what
-//! was written. A [`pipeline`] is all of that for one index; a [`session`] runs one, or two while the index is rebuilt; [`rpc`] answers for it.
+//! whose texts the [`tokenizer`] cuts into words, and the [`writer`] puts it into the index unless [`known_pages`] has
+//! a later one. Pages of one [`likeness`] are [`fold`]ed into one, and a document takes up what others call its page,
+//! its [`anchors`]; [`stored`] reads pages back when one of these changes. The log offset is part of each commit.
+//! [`publish`] says which index is the current one, [`damage`] whether its files are what was written. A [`pipeline`]
+//! is all of that for one index; a [`session`] runs one, or two while the index is rebuilt; [`rpc`] answers for it.
 //! The query tier shares [`schema`], [`tokenizer`], [`publish`] and [`count`].
 
 pub mod schema;
@@ -18,6 +19,7 @@ mod document;
 mod likeness;
 mod known_pages;
 mod fold;
+pub mod anchors;
 mod stored;
 pub mod writer;
 pub mod count;

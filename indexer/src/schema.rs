@@ -24,6 +24,7 @@ pub const SIMHASH: &str = "simhash";
 pub const EQUAL: &str = "equal";
 pub const RANK: &str = "rank";
 pub const LEADER: &str = "leader";
+pub const ANCHORS_DIGEST: &str = "anchors_digest";
 
 #[derive(Clone, Copy, Debug)]
 pub struct Fields {
@@ -51,6 +52,12 @@ pub struct Fields {
     pub text: Field,
     /// Menus, footers and the like, where they are told apart.
     pub rest: Field,
+    /// What other pages call this one. Not stored.
+    pub anchors: Field,
+    /// Which texts that are; absent for none.
+    pub anchors_digest: Field,
+    /// What this page calls others; see [`anchors`](crate::anchors).
+    pub links: Field,
     /// ISO 639-1; absent when unknown.
     pub lang: Field,
     /// Media type without parameters; absent when unknown.
@@ -83,8 +90,8 @@ pub struct Fields {
 
 impl Fields {
     /// The fields that are cut into words.
-    pub fn words(&self) -> [Field; 5] {
-        [self.text, self.title, self.summary, self.address, self.rest]
+    pub fn words(&self) -> [Field; 6] {
+        [self.text, self.title, self.summary, self.address, self.rest, self.anchors]
     }
 }
 
@@ -116,6 +123,9 @@ pub fn schema() -> (Schema, Fields) {
         description: schema.add_text_field("description", STORED),
         text: schema.add_text_field("text", words().set_stored()),
         rest: schema.add_text_field("rest", words().set_stored()),
+        anchors: schema.add_text_field("anchors", words()),
+        anchors_digest: schema.add_u64_field(ANCHORS_DIGEST, FAST),
+        links: schema.add_bytes_field("links", INDEXED | STORED),
         lang: schema.add_text_field(LANG, exact().set_stored().set_fast("raw")),
         content_type: schema.add_text_field(CONTENT_TYPE, exact().set_stored().set_fast("raw")),
         crawl: schema.add_text_field("crawl", exact().set_stored()),
@@ -161,10 +171,12 @@ pub fn site_terms(host: &HostKey) -> impl Iterator<Item = &str> {
 
 /// A number by which pages of one host are recognised without comparing names.
 pub fn host_number(host: &HostKey) -> u64 {
-    // FNV-1a. Whoever forges a collision only has two hosts share one place in grouped results.
-    host.as_str()
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+    // Whoever forges a collision only has two hosts share one place in grouped results.
+    fnv1a(host.as_str().bytes())
+}
+
+pub(crate) fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 #[cfg(test)]

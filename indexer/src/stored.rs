@@ -3,6 +3,7 @@
 use tantivy::schema::{Field, Value};
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 
+use crate::anchors::Link;
 use crate::entry::{Page, Version};
 use crate::schema::{DATE, Fields};
 use crate::tokenizer::unmarked;
@@ -19,7 +20,9 @@ pub(crate) fn page(
     let words = |field: Field| unmarked(&text(field)).1.to_owned();
     let dates = searcher.segment_reader(address.segment_ord).fast_fields().i64(DATE)?;
     let date_ms = dates.first(address.doc_id).filter(|date| *date != version.fetched_at_ms).unwrap_or(0);
+    let links = stored.get_all(fields.links).filter_map(|value| Link::of_term(value.as_bytes()?));
     Ok(Page {
+        links: links.map(|(link, _)| link).collect(),
         url: text(fields.url),
         crawl: text(fields.crawl),
         title: words(fields.title),

@@ -48,7 +48,9 @@ impl Worker {
         progress: watch::Sender<Checkpoint>,
         commit_interval: Duration,
     ) -> Self {
-        Self { writer, commands, progress, commit_interval, commit_at: None, flushes: Vec::new() }
+        // The last process may have left work that nobody waits for.
+        let commit_at = Some(Instant::now() + commit_interval);
+        Self { writer, commands, progress, commit_interval, commit_at, flushes: Vec::new() }
     }
 
     /// Blocks until the end; must run on a thread of its own that knows the runtime.
@@ -66,7 +68,7 @@ impl Worker {
             match next {
                 Ok(Some(command)) => self.handle(command)?,
                 Ok(None) => return if self.writer.has_uncommitted() { self.commit() } else { Ok(()) },
-                Err(_interval_passed) => self.commit()?,
+                Err(_interval_passed) => self.go_on()?,
             }
         }
     }
@@ -88,7 +90,7 @@ impl Worker {
         if self.writer.has_uncommitted() {
             let commit_at = *self.commit_at.get_or_insert_with(|| Instant::now() + self.commit_interval);
             if flush_now || commit_at <= Instant::now() {
-                self.commit()?;
+                self.go_on()?;
             }
         } else if flush_now {
             self.forget_reached_flushes();
@@ -96,11 +98,21 @@ impl Worker {
         Ok(())
     }
 
+    /// Commits what came, and does some of the work that nobody waits for.
+    fn go_on(&mut self) -> Result<(), IndexerError> {
+        if self.writer.has_uncommitted() {
+            self.commit()?;
+        }
+        self.writer.fold_anchors()?;
+        let more = self.writer.has_uncommitted() || self.writer.has_lazy_work();
+        self.commit_at = more.then(|| Instant::now() + self.commit_interval);
+        Ok(())
+    }
+
     fn commit(&mut self) -> Result<(), IndexerError> {
         let started = Instant::now();
         self.writer.commit()?;
         metrics::committed(started.elapsed(), self.writer.documents()?);
-        self.commit_at = None;
         self.forget_reached_flushes();
         self.progress.send_replace(self.writer.checkpoint().clone());
         Ok(())

@@ -19,6 +19,7 @@ use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
 use crate::IndexerConfig;
+use crate::anchors::Anchors;
 use crate::count;
 use crate::document::{Budget, PageDocument};
 use crate::entry::Entry;
@@ -48,6 +49,10 @@ const LARGEST_MERGED_DOCUMENTS: usize = 100_000;
 /// A segment with a larger share of dead documents is rewritten.
 const DEAD_SHARE_BEFORE_REWRITE: f32 = 0.4;
 
+/// Pages that are looked at, and written again, at a time because of what others say of them.
+const LOOKED_AT_FOR_ANCHORS: usize = 10_000;
+const REWRITTEN_FOR_ANCHORS: usize = 200;
+
 const WHILE_LIVING: &str = "the writer is taken out in drop only";
 
 pub struct DocumentWriter {
@@ -60,6 +65,10 @@ pub struct DocumentWriter {
     uncommitted: Uncommitted,
     /// Around these it is to be decided anew which pages are shown.
     unsettled: BTreeSet<Likeness>,
+    /// Where the walk through the pages for what others say of them goes on; `None` while there is none.
+    anchors_from: Option<u64>,
+    /// Whether pages came since that walk began.
+    links_changed: bool,
     checkpoint: Checkpoint,
     /// Whether the checkpoint has moved since the last commit.
     moved: bool,
@@ -88,6 +97,8 @@ impl DocumentWriter {
             committed: KnownPages::default(),
             uncommitted: Uncommitted::default(),
             unsettled,
+            anchors_from: None,
+            links_changed: true,
             checkpoint,
             moved: false,
             waiting: Budget::new(WAITING_BYTES),
@@ -121,6 +132,7 @@ impl DocumentWriter {
         }
         let form = self.form(&id, &entry, old.as_ref()).map_err(IndexerError::index(&self.path))?;
         self.uncommitted.insert(id, Known { version, form, address: None });
+        self.links_changed = true;
         self.write(id, entry, form, old.is_some())
     }
 
@@ -154,7 +166,11 @@ impl DocumentWriter {
             .waiting
             .take(entry.text_bytes(), STALLED_AFTER)
             .ok_or_else(|| IndexerError::Stalled { path: self.path.clone(), seconds: STALLED_AFTER.as_secs() })?;
-        let document = PageDocument::new(self.fields, id, entry, form, permit);
+        let anchors = match entry {
+            Entry::Page(_) => self.committed.anchors_of(&id).map_err(IndexerError::index(&self.path))?,
+            Entry::Gone { .. } => Anchors::default(),
+        };
+        let document = PageDocument::new(self.fields, id, entry, form, anchors, permit);
         self.writer().add_document(document).map_err(IndexerError::index(&self.path))?;
         Ok(())
     }
@@ -212,6 +228,37 @@ impl DocumentWriter {
         self.commit_applied()
     }
 
+    /// Goes on with the walk through all pages for what others say of them. What it writes, the next commit makes
+    /// durable.
+    pub fn fold_anchors(&mut self) -> Result<(), IndexerError> {
+        if self.has_uncommitted() || !self.has_lazy_work() {
+            return Ok(());
+        }
+        let start = self.anchors_from.unwrap_or_else(|| {
+            self.links_changed = false;
+            0
+        });
+        let failed = |error: TantivyError| IndexerError::Index { path: self.path.clone(), error };
+        let (most, few) = (LOOKED_AT_FOR_ANCHORS, REWRITTEN_FOR_ANCHORS);
+        let outdated = self.committed.outdated(start, most, few, &self.fields).map_err(failed)?;
+        self.anchors_from = outdated.next;
+        let searcher = self.reader.searcher();
+        for known in outdated.pages {
+            let Some(address) = known.address else { continue };
+            let page = stored::page(&searcher, address, known.version, &self.fields).map_err(failed)?;
+            let id = DocumentId::of(&page.url);
+            self.uncommitted.supersede(&id, &known);
+            self.uncommitted.insert(id, Known { address: None, ..known });
+            self.write(id, Entry::Page(Box::new(page)), known.form, true)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is work left that nobody waits for.
+    pub fn has_lazy_work(&self) -> bool {
+        self.links_changed || self.anchors_from.is_some()
+    }
+
     fn writer(&self) -> &IndexWriter<PageDocument> {
         self.writer.as_ref().expect(WHILE_LIVING)
     }
@@ -261,5 +308,7 @@ fn merge_policy() -> LogMergePolicy {
     policy
 }
 
+#[cfg(test)]
+mod anchors_tests;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The order of results on judged collections, under different weights.
 //!
 //! `measure_ranking [FOLDER] [name=value,name=value …]…`: a line per setting, beginning with the defaults; without a
-//! folder the collections beside the project. Names: k1, title, summary, address, rest, b, bt (of the title),
+//! folder the collections beside the project. Names: k1, title, summary, address, rest, anchors, b, bt (of the title),
 //! proximity, between, long.
 
 #[path = "../tests/support/collection.rs"]
@@ -22,6 +22,7 @@ fn weights(setting: &str) -> RankingWeights {
             "summary" => weights.fields[2] = value,
             "address" => weights.fields[3] = value,
             "rest" => weights.fields[4] = value,
+            "anchors" => weights.fields[5] = value,
             "b" => weights.length[0] = value,
             "bt" => weights.length[1] = value,
             "proximity" => weights.proximity = value,

@@ -14,7 +14,7 @@ use crate::error::QueryError;
 use crate::parse::{Asked, FilterKind, Item, ItemForm, Place};
 use crate::request::CheckedRequest;
 use crate::vocabulary::Vocabulary;
-use crate::weights::{ADDRESS, RankingWeights, TITLE};
+use crate::weights::{ADDRESS, ANCHORS, RankingWeights, TITLE};
 
 /// Further units are ignored: they cost time and hardly change the order.
 const MAX_UNITS: usize = 64;
@@ -76,9 +76,17 @@ impl Place {
     /// The word fields that it means.
     pub fn fields(self) -> &'static [usize] {
         match self {
-            Self::Anywhere => &[0, 1, 2, 3, 4],
+            Self::Anywhere => &[0, 1, 2, 3, 4, ANCHORS],
             Self::Title => &[TITLE],
             Self::Address => &[ADDRESS],
+        }
+    }
+
+    /// Without those in which others speak of the page: a word that must not stand in it may stand there.
+    pub fn own_fields(self) -> &'static [usize] {
+        match self {
+            Self::Anywhere => &[0, 1, 2, 3, 4],
+            place => place.fields(),
         }
     }
 }

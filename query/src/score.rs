@@ -17,7 +17,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, InvertedIndexReader, Searcher, SegmentReader, Term};
 
 use crate::plan::{Matcher, Plan, Unit};
-use crate::weights::{RankingWeights, WORD_FIELDS};
+use crate::weights::{ANCHORS, RankingWeights, WORD_FIELDS};
 
 /// Documents scored at a time: the arrays for them fit into a processor's nearest cache.
 const WINDOW: usize = 4096;
@@ -68,7 +68,7 @@ impl Scoring {
         let mut next_bit = 0;
         let mut units = Vec::with_capacity(plan.units.len());
         for unit in &plan.units {
-            let mut scored = ScoredUnit::new(unit, searcher, &segments, &fields, documents)?;
+            let mut scored = ScoredUnit::new(unit, unit.place.fields(), searcher, &segments, &fields, documents)?;
             if (unit.counts || unit.required) && next_bit < MAX_BITS {
                 scored.bit = 1 << next_bit;
                 next_bit += 1;
@@ -79,7 +79,7 @@ impl Scoring {
         }
         let mut excluded = Vec::with_capacity(plan.excluded.len());
         for unit in &plan.excluded {
-            let scored = ScoredUnit::new(unit, searcher, &segments, &fields, documents)?;
+            let scored = ScoredUnit::new(unit, unit.place.own_fields(), searcher, &segments, &fields, documents)?;
             excluded.push(ScoredUnit { bit: EXCLUDED, ..scored });
         }
         let mut norms = [[0.0; 256]; WORD_FIELDS];
@@ -161,6 +161,7 @@ impl Scoring {
 impl ScoredUnit {
     fn new(
         unit: &Unit,
+        places: &[usize],
         searcher: &Searcher,
         segments: &[[Arc<InvertedIndexReader>; WORD_FIELDS]],
         fields: &[Field; WORD_FIELDS],
@@ -174,7 +175,7 @@ impl ScoredUnit {
             match matcher {
                 Matcher::Term { text, weight } => {
                     for (segment, lists) in segments.iter().zip(&mut lists) {
-                        for &field in unit.place.fields() {
+                        for &field in places {
                             if let Some(info) = segment[field].terms().get(text.as_bytes())? {
                                 frequency[field] += u64::from(info.doc_freq);
                                 lists.push(List { field, info, weight: *weight });
@@ -186,13 +187,13 @@ impl ScoredUnit {
                     let mut sum = 0.0;
                     for (_, word) in words {
                         let mut most = 0;
-                        for &field in unit.place.fields() {
+                        for &field in places {
                             most = most.max(searcher.doc_freq(&Term::from_field_text(fields[field], word))?);
                         }
                         sum += idf(most, documents);
                     }
                     phrase_idf = phrase_idf.max(sum);
-                    for &field in unit.place.fields() {
+                    for &field in places {
                         let terms =
                             words.iter().map(|(place, word)| (*place, Term::from_field_text(fields[field], word)));
                         let query = PhraseQuery::new_with_offset(terms.collect());
@@ -201,7 +202,9 @@ impl ScoredUnit {
                 }
             }
         }
-        let most = frequency.into_iter().max().unwrap_or(0);
+        // How rare a word is, the pages themselves say: a list may call all of them by it.
+        let said = std::mem::take(&mut frequency[ANCHORS]);
+        let most = frequency.into_iter().max().filter(|most| *most > 0).unwrap_or(said);
         let idf = if most == 0 && phrase_idf > 0.0 { phrase_idf } else { idf(most, documents) };
         Ok(Self { idf, weight: unit.weight, bit: 0, lists, phrases })
     }
@@ -218,8 +221,8 @@ fn inverted(
 ) -> tantivy::Result<Vec<[Arc<InvertedIndexReader>; WORD_FIELDS]>> {
     let mut segments = Vec::with_capacity(searcher.segment_readers().len());
     for reader in searcher.segment_readers() {
-        let [a, b, c, d, e] = fields.map(|field| reader.inverted_index(field));
-        segments.push([a?, b?, c?, d?, e?]);
+        let [a, b, c, d, e, f] = fields.map(|field| reader.inverted_index(field));
+        segments.push([a?, b?, c?, d?, e?, f?]);
     }
     Ok(segments)
 }

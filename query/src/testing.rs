@@ -49,6 +49,10 @@ impl TestIndex {
             writer.apply(Entry::Page(Box::new(page))).unwrap();
         }
         writer.commit().unwrap();
+        while writer.has_lazy_work() {
+            writer.fold_anchors().unwrap();
+            writer.commit().unwrap();
+        }
     }
 
     pub fn withdraw(&mut self, url: &str) {

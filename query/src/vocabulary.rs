@@ -43,10 +43,10 @@ impl<'a> Vocabulary<'a> {
         self.searcher.num_docs()
     }
 
-    /// Documents with a term in their title or text.
+    /// Documents with a term in their title or text, or that others call so.
     pub fn frequency(&self, term: &str) -> tantivy::Result<u64> {
         let of = |field: Field| self.searcher.doc_freq(&Term::from_field_text(field, term));
-        Ok(of(self.fields.text)?.max(of(self.fields.title)?))
+        Ok(of(self.fields.text)?.max(of(self.fields.title)?).max(of(self.fields.anchors)?))
     }
 
     /// The most frequent terms that begin so, as stems or as written.

@@ -2,10 +2,11 @@
 //! different kinds and languages (`measure_ranking` among the examples), not for any one of them.
 
 /// Of the word fields, in the order of `seine_indexer::schema::Fields::words`.
-pub const WORD_FIELDS: usize = 5;
+pub const WORD_FIELDS: usize = 6;
 pub const TEXT: usize = 0;
 pub const TITLE: usize = 1;
 pub const ADDRESS: usize = 3;
+pub const ANCHORS: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankingWeights {
@@ -29,8 +30,8 @@ impl Default for RankingWeights {
     fn default() -> Self {
         Self {
             saturation: 1.8,
-            fields: [1.0, 1.5, 0.5, 0.2, 0.2],
-            length: [0.6, 0.4, 0.3, 0.0, 0.5],
+            fields: [1.0, 1.5, 0.5, 0.2, 0.2, 1.0],
+            length: [0.6, 0.4, 0.3, 0.0, 0.5, 0.5],
             proximity: 0.3,
             between_words: 0.5,
             long_words: 0.5,

@@ -2,6 +2,7 @@ use std::collections::HashSet;
 use std::fs;
 
 use proptest::prelude::*;
+use seine_indexer::anchors::Link;
 use seine_indexer::entry::Page;
 use seine_indexer::publish;
 
@@ -17,6 +18,19 @@ fn found(service: &QueryService, query: &str) -> Vec<String> {
     let response = service.search(&SearchRequest { limit: 100, ..SearchRequest::new(query) }).unwrap();
     assert_eq!(response.total as usize, response.hits.len());
     response.hits.into_iter().map(|hit| hit.url).collect()
+}
+
+#[test]
+fn a_page_is_found_by_what_others_call_it_below_those_that_say_it_themselves() {
+    let mut index = TestIndex::absent();
+    let links = ["http://b.example/", "http://c.example/"].map(|target| Link::new(target, "Hydrology").unwrap());
+    index.add([Page { links: links.to_vec(), ..page("http://a.example/", "", "A list of pages") }]);
+    let own = page("http://c.example/", "Hydrology", "Hydrology of rivers and lakes");
+    index.add([page("http://b.example/", "Levels", "How high the water of rivers and lakes is"), own]);
+    let service = index.service();
+    assert_eq!(found(&service, "hydrology"), ["http://c.example/", "http://b.example/"]);
+    assert_eq!(found(&service, "rivers -hydrology"), ["http://b.example/"]);
+    assert_eq!(service.search(&SearchRequest::new("hydrology")).unwrap().did_you_mean, None);
 }
 
 #[test]
