@@ -45,6 +45,7 @@ pub enum Part {
     Refresh,
     SlowHosts,
     Search,
+    Searchable,
     Analysis,
 }
 

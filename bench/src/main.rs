@@ -5,7 +5,7 @@
 //! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
 //! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
 //! many hosts of which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and
-//! indexes beside tantivy alone. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
@@ -19,6 +19,7 @@ mod frontier;
 mod refresh_simulation;
 mod slow_hosts;
 mod search;
+mod searchable;
 mod analysis;
 mod report;
 mod table;
@@ -96,6 +97,11 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
         let (kept, work) = (args.work_dir.clone(), work.path().to_owned());
         let measured = tokio::task::spawn_blocking(move || search::run(&seine, documents, &kept, &work));
         report.search = Some(measured.await??);
+    }
+    if args.wants(Part::Searchable) {
+        let (seine, work) = (args.seine_program()?, work.path().to_owned());
+        let measured = tokio::task::spawn_blocking(move || searchable::run(&seine, &work));
+        report.searchable = measured.await??;
     }
     if args.wants(Part::Analysis) {
         report.analysis = analysis::run()?;

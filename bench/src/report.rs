@@ -7,6 +7,7 @@ use crate::frontier::FrontierReport;
 use crate::measure::Cost;
 use crate::refresh_simulation::PolicyResult;
 use crate::search::SearchReport;
+use crate::searchable::Searchable;
 use crate::slow_hosts::SlowHosts;
 use crate::web::Sighting;
 
@@ -22,6 +23,7 @@ pub struct Report {
     pub refresh: Vec<PolicyResult>,
     pub slow_hosts: Option<SlowHosts>,
     pub search: Option<SearchReport>,
+    pub searchable: Vec<Searchable>,
     pub analysis: Option<AnalysisSpeed>,
     /// What was left out and why.
     pub remarks: Vec<String>,
@@ -63,6 +65,7 @@ impl Report {
             refresh: Vec::new(),
             slow_hosts: None,
             search: None,
+            searchable: Vec::new(),
             analysis: None,
             remarks: Vec::new(),
         }

@@ -2,16 +2,17 @@
 //!
 //! [`corpus`] makes documents of about 10 kB; [`indexing`] writes some of them by Seine's writer and by tantivy's own with the
 //! same schema and analysis. The whole corpus is indexed once and kept in the work directory. `seine serve` answers
-//! searches in it over HTTP ([`client`]), [`bare`] does the same search and its snippets in this process. At last the same
+//! searches and completions in it over HTTP ([`server`], [`client`]), [`bare`] does the same search and its snippets in this process. At last the same
 //! searches are asked while `seine crawl` runs at full speed.
 
 mod corpus;
 mod indexing;
 mod bare;
-mod client;
+pub mod client;
+pub mod server;
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
@@ -22,6 +23,7 @@ use self::bare::Bare;
 use self::client::Client;
 use self::corpus::Corpus;
 use self::indexing::Speeds;
+use self::server::Server;
 use crate::measure::KilledOnDrop;
 
 const QUERIES: usize = 200;
@@ -46,6 +48,8 @@ pub struct SearchReport {
     /// The same searches while a crawl runs.
     pub crawling: Latencies,
     pub crawled_pages_per_second: f64,
+    /// What somebody types, letter after letter.
+    pub completions: Latencies,
 }
 
 /// In milliseconds.
@@ -57,7 +61,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    fn of(mut took: Vec<Duration>) -> Self {
+    pub fn of(mut took: Vec<Duration>) -> Self {
         took.sort_unstable();
         let at = |share: f64| match took.len() {
             0 => 0.0,
@@ -76,12 +80,13 @@ pub fn run(seine: &Path, documents: u32, kept: &Path, work: &Path) -> anyhow::Re
     indexing::ensure_index(&corpus, documents, &data)?;
     let queries = corpus.queries(QUERIES);
 
-    let server = Server::start(seine, &data)?;
+    let server = Server::start(seine, &data, &["--roles", "query"])?;
     let bare = Bare::open(&data.join("index"))?;
     eprintln!("asking {QUERIES} queries, one client and {CLIENTS}");
     let tantivy = Latencies::of(warm(&queries, |query| bare.search(query).map(drop))?);
     let mut client = Client::connect(&server.http)?;
     let seine_alone = Latencies::of(warm(&queries, |query| client.search(query).map(drop))?);
+    let completions = Latencies::of(warm(&corpus::typed(&queries), |typed| client.suggest(typed).map(drop))?);
     let tantivy_queries_per_second = load(&queries, || Ok(|query: &str| bare.search(query).map(drop)))?;
     let seine_queries_per_second = load(&queries, || {
         let mut client = Client::connect(&server.http)?;
@@ -98,6 +103,7 @@ pub fn run(seine: &Path, documents: u32, kept: &Path, work: &Path) -> anyhow::Re
         tantivy_queries_per_second,
         crawling,
         crawled_pages_per_second,
+        completions,
     })
 }
 
@@ -163,31 +169,4 @@ fn while_crawling(
     let pages_per_second = (web.requests().len() - before) as f64 / started.elapsed().as_secs_f64();
     ensure!(crawl.0.try_wait()?.is_none(), "the crawl was over before the searches were; make its web larger");
     Ok((Latencies::of(took), pages_per_second))
-}
-
-/// `seine serve` over the corpus.
-struct Server {
-    _process: KilledOnDrop,
-    http: String,
-}
-
-impl Server {
-    fn start(seine: &Path, data: &Path) -> anyhow::Result<Self> {
-        let mut command = Command::new(seine);
-        command.args(["serve", "--roles", "query", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--data"]);
-        command.arg(data).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = KilledOnDrop(command.spawn().context("cannot start seine serve")?);
-        let line = first_line(&mut process.0)?;
-        let http = line.split(' ').find_map(|word| word.strip_prefix("http="));
-        let http = http.with_context(|| format!("seine serve said {line:?} instead of its address"))?.to_owned();
-        Ok(Self { _process: process, http })
-    }
-}
-
-fn first_line(child: &mut Child) -> anyhow::Result<String> {
-    use std::io::BufRead;
-    let mut line = String::new();
-    let stdout = child.stdout.as_mut().context("its standard output is not piped")?;
-    std::io::BufReader::new(stdout).read_line(&mut line)?;
-    Ok(line.trim().to_owned())
 }

@@ -7,6 +7,7 @@ use crate::frontier::FrontierReport;
 use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
 use crate::search::SearchReport;
+use crate::searchable::Searchable;
 
 pub fn render(report: &Report) -> String {
     let mut text = format!(
@@ -57,6 +58,15 @@ pub fn render(report: &Report) -> String {
     if let Some(report) = &report.search {
         text.push('\n');
         text.push_str(&aligned(&search(report)));
+        let _ = writeln!(
+            text,
+            "completions while typing: p50 {:.1} ms, p99 {:.1} ms",
+            report.completions.p50, report.completions.p99
+        );
+    }
+    if !report.searchable.is_empty() {
+        text.push('\n');
+        text.push_str(&aligned(&searchable(&report.searchable)));
     }
     if let Some(speed) = &report.analysis {
         let _ = writeln!(
@@ -211,6 +221,17 @@ fn search(report: &SearchReport) -> Vec<Vec<String>> {
             2,
         ),
     ]
+}
+
+fn searchable(speeds: &[Searchable]) -> Vec<Vec<String>> {
+    let head = ["from request to search result, seconds", "pages/s", "p50", "p95", "longest", "may take"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(speeds.iter().map(|speed| {
+        let Searchable { name, samples, pages_per_second, .. } = speed;
+        let seconds = [speed.p50, speed.p95, speed.longest, speed.may_take].map(|seconds| format!("{seconds:.1}"));
+        [format!("{name}, {samples} pages"), format!("{pages_per_second:.0}")].into_iter().chain(seconds).collect()
+    }));
+    rows
 }
 
 /// The first column to the left, as text; the others to the right, as numbers.

@@ -25,12 +25,21 @@ impl Client {
 
     /// The answer's bytes.
     pub fn search(&mut self, query: &str) -> anyhow::Result<&[u8]> {
+        self.ask("search", query)
+    }
+
+    /// Likewise.
+    pub fn suggest(&mut self, typed: &str) -> anyhow::Result<&[u8]> {
+        self.ask("suggest", typed)
+    }
+
+    fn ask(&mut self, what: &str, query: &str) -> anyhow::Result<&[u8]> {
         let (query, host) = (query.replace(' ', "+"), &self.host);
-        let request = format!("GET /api/v1/search?q={query} HTTP/1.1\r\nhost: {host}\r\n\r\n");
+        let request = format!("GET /api/v1/{what}?q={query} HTTP/1.1\r\nhost: {host}\r\n\r\n");
         self.stream.get_mut().write_all(request.as_bytes())?;
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
-        ensure!(line.starts_with("HTTP/1.1 200 "), "a search for {query:?} was answered by {line:?}");
+        ensure!(line.starts_with("HTTP/1.1 200 "), "{what} for {query:?} was answered by {line:?}");
         let mut length = None;
         loop {
             line.clear();

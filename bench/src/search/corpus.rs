@@ -12,6 +12,11 @@ pub struct Corpus {
     words: Vec<String>,
 }
 
+/// The queries as they are typed: every beginning of two and more letters.
+pub fn typed(queries: &[String]) -> Vec<String> {
+    queries.iter().flat_map(|query| (2..=query.len()).map(|end| query[..end].to_owned())).collect()
+}
+
 struct Random(u64);
 
 impl Random {
