@@ -58,8 +58,16 @@ pub struct Unit {
     pub counts: bool,
     pub required: bool,
     pub weight: f32,
-    /// Shown in snippets.
-    pub marked: bool,
+    pub shown: Shown,
+}
+
+/// What of a match is marked in snippets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    Nothing,
+    All,
+    /// A lone Chinese character is found as the beginning of pairs.
+    FirstCharacter,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -278,7 +286,7 @@ impl Planner<'_> {
     fn run(&mut self, run: &Run, place: Place, required: bool) -> Result<(), QueryError> {
         if let ([only], 1) = (run.pairs.as_slice(), run.characters) {
             let matchers = self.prefix(&only.text)?;
-            self.add(Unit { required, ..unit(place, matchers) });
+            self.add(Unit { required, shown: Shown::FirstCharacter, ..unit(place, matchers) });
             return Ok(());
         }
         for pair in &run.pairs {
@@ -286,7 +294,7 @@ impl Planner<'_> {
             self.add(Unit {
                 weight,
                 counts: pair.in_word,
-                marked: pair.in_word,
+                shown: if pair.in_word { Shown::All } else { Shown::Nothing },
                 required: required && pair.in_word,
                 ..unit(place, vec![term(pair.text.as_str(), 1.0)])
             });
@@ -342,7 +350,7 @@ impl Planner<'_> {
 }
 
 fn unit(place: Place, matchers: Vec<Matcher>) -> Unit {
-    Unit { place, matchers, counts: true, required: false, weight: 1.0, marked: true }
+    Unit { place, matchers, counts: true, required: false, weight: 1.0, shown: Shown::All }
 }
 
 /// The whole, or its parts in a row.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use seine_indexer::tokenizer::{Language, WORD_SIGN, WordTokenizer};
 use tantivy::tokenizer::{TokenStream, Tokenizer};
 
-use crate::plan::{Matcher, Plan};
+use crate::plan::{Matcher, Plan, Shown};
 
 /// Columns of a snippet; a Han character takes two.
 const WIDTH: usize = 220;
@@ -30,8 +30,16 @@ const MAX_WORDS: usize = 2_000;
 
 /// Finds the words of one query in many texts.
 pub struct Highlighter {
-    words: HashMap<String, usize>,
+    words: HashMap<String, Word>,
     tokenizer: WordTokenizer,
+}
+
+/// A term that is marked.
+#[derive(Clone, Copy)]
+struct Word {
+    /// The same for all forms of a word.
+    number: usize,
+    first_character_only: bool,
 }
 
 struct Found {
@@ -42,21 +50,22 @@ struct Found {
 impl Highlighter {
     pub fn new(plan: &Plan) -> Self {
         let mut words = HashMap::new();
-        let mut add = |term: &str, number: usize| {
+        let mut add = |term: &str, number: usize, first_character_only: bool| {
             if words.len() < MAX_WORDS {
-                words.entry(term.to_owned()).or_insert(number);
+                words.entry(term.to_owned()).or_insert(Word { number, first_character_only });
             }
         };
         let mut number = 0;
-        for unit in plan.units.iter().filter(|unit| unit.marked) {
+        for unit in plan.units.iter().filter(|unit| unit.shown != Shown::Nothing) {
+            let first_only = unit.shown == Shown::FirstCharacter;
             for matcher in &unit.matchers {
                 match matcher {
                     // Whatever form stands in the text, it is the same word.
-                    Matcher::Term { text, .. } => add(text, number),
+                    Matcher::Term { text, .. } => add(text, number, first_only),
                     Matcher::Phrase(terms) => {
                         for (_, term) in terms {
                             number += 1;
-                            add(term, number);
+                            add(term, number, first_only);
                         }
                     }
                 }
@@ -111,8 +120,12 @@ impl Highlighter {
         let mut stream = self.tokenizer.token_stream(text);
         while found.len() < MAX_MATCHES && stream.advance() {
             let token = stream.token();
-            if let Some(&word) = words.get(&token.text) {
-                found.push(Found { range: token.offset_from..token.offset_to, word });
+            if let Some(word) = words.get(&token.text) {
+                let mut range = token.offset_from..token.offset_to;
+                if word.first_character_only {
+                    range.end = range.start + text[range.clone()].chars().next().map_or(0, char::len_utf8);
+                }
+                found.push(Found { range, word: word.number });
             }
         }
         // Parts of a compound come after it, and words of a run between its pairs.

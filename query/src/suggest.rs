@@ -5,18 +5,19 @@
 
 use std::collections::HashSet;
 
-use seine_indexer::tokenizer::{query, unmarked};
-use tantivy::TantivyDocument;
-use tantivy::schema::Value;
+use seine_indexer::tokenizer::{WORD_SIGN, query, unmarked};
+use tantivy::schema::{IndexRecordOption, Value};
+use tantivy::{DocAddress, DocSet, Searcher, TantivyDocument, Term};
 
 use crate::copies::Copies;
 use crate::error::QueryError;
 use crate::parse::{Asked, Clause, Item, ItemForm, Place};
-use crate::plan::plan;
+use crate::plan::{Plan, plan};
 use crate::rank::Ranking;
 use crate::request::{MAX_QUERY_CHARACTERS, SearchRequest, Sort};
 use crate::score::Scoring;
 use crate::search::{Inner, QueryService, one_line};
+use crate::snippet::Highlighter;
 use crate::vocabulary::Vocabulary;
 
 pub const DEFAULT_SUGGESTIONS: usize = 8;
@@ -70,6 +71,7 @@ impl Inner {
             let vocabulary = Vocabulary::new(&searcher, &self.fields, None)?;
             let folded = query::word(beginning, &[]).folded;
             for (word, _) in vocabulary.words_beginning_with(&folded, MAX_WORDS)? {
+                let word = self.as_written(&word, &searcher)?.unwrap_or(word);
                 add(format!("{before}{word}"), &mut suggestions);
             }
         }
@@ -100,13 +102,34 @@ impl Inner {
         }
         Ok(suggestions)
     }
+
+    /// A folded word as a page writes it, with its marks.
+    fn as_written(&self, word: &str, searcher: &Searcher) -> tantivy::Result<Option<String>> {
+        let mut reader = Highlighter::new(&Plan::default());
+        for term in [format!("{WORD_SIGN}{word}"), word.to_owned()] {
+            let term = Term::from_field_text(self.fields.text, &term);
+            for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
+                let inverted = segment.inverted_index(self.fields.text)?;
+                let Some(documents) = inverted.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+                let document: TantivyDocument = searcher.doc(DocAddress::new(ordinal as u32, documents.doc()))?;
+                let text = document.get_first(self.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
+                let (language, text) = unmarked(text);
+                if let Some(written) = reader.written(language, text, word) {
+                    return Ok(Some(written));
+                }
+            }
+        }
+        Ok(None)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use crate::testing::TestIndex;
+    use seine_indexer::entry::Page;
+
+    use crate::testing::{TestIndex, page};
 
     #[test]
     fn the_last_word_is_completed_by_words_and_titles() {
@@ -126,6 +149,16 @@ mod tests {
         assert_eq!(service.suggest("  ", 8).unwrap(), Vec::<String>::new());
         assert_eq!(service.suggest("x", 0).unwrap_err().code(), "invalid_limit");
         assert_eq!(TestIndex::absent().service().suggest("riv", 8).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn words_are_completed_as_pages_write_them() {
+        let text = "Záhony se okopávají každé jaro. Záhony u plotu, záhony u studny.";
+        let page = Page { lang: "cs".to_owned(), ..page("http://a.example/1", "Rady", text) };
+        let mut index = TestIndex::absent();
+        index.add([page]);
+        assert_eq!(index.service().suggest("zah", 8).unwrap(), ["záhony"]);
+        assert_eq!(index.service().suggest("záh", 8).unwrap(), ["záhony"]);
     }
 
     #[test]

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { box, inPage, options } from "./support.mjs";
+import { box, inPage, options, typeInBox } from "./support.mjs";
 
 const asked = (page) => new URL(page.url()).searchParams.get("q");
 
 test("typing offers completions, arrows choose and Enter searches", () => inPage({}, async (page) => {
-  assert.equal(await box(page).evaluate((input) => input === document.activeElement), true, "the box has the focus");
-  await page.keyboard.type("riv", { delay: 20 });
+  await typeInBox(page, "riv", { delay: 20 });
   await options(page).first().waitFor();
   const offered = await options(page).allTextContents();
   assert.ok(offered.includes("river"), offered.join());
@@ -27,7 +26,7 @@ test("typing offers completions, arrows choose and Enter searches", () => inPage
 }));
 
 test("Escape closes the list and keeps what was typed", () => inPage({}, async (page) => {
-  await page.keyboard.type("riv");
+  await typeInBox(page, "riv");
   await options(page).first().waitFor();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Escape");
@@ -37,7 +36,7 @@ test("Escape closes the list and keeps what was typed", () => inPage({}, async (
 }));
 
 test("a click on a completion searches for it", () => inPage({}, async (page) => {
-  await page.keyboard.type("zahr");
+  await typeInBox(page, "zahr");
   await options(page).first().waitFor();
   const text = await options(page).first().textContent();
   await options(page).first().click();
@@ -53,10 +52,10 @@ test("a request that was overtaken is given up", () => inPage({}, async (page) =
     await route.continue().catch(() => {});
   });
   const held = page.waitForRequest(/q=bo$/);
-  await page.keyboard.type("bo");
+  await typeInBox(page, "bo");
   await held;
   const givenUp = page.waitForEvent("requestfailed", (request) => /q=bo$/.test(request.url()));
-  await page.keyboard.type("ats");
+  await typeInBox(page, "ats");
   await givenUp;
   await options(page).first().waitFor();
   for (const text of await options(page).allTextContents()) assert.match(text, /boats/i);
@@ -66,7 +65,7 @@ test("a request that was overtaken is given up", () => inPage({}, async (page) =
 test("a server that does not complete is no error", () => inPage({ allowed: [/Failed to load resource/] }, async (page) => {
   await page.route(/suggest/, (route) => route.fulfill({ status: 429, json: { error: { code: "busy", message: "" } } }));
   const answered = page.waitForResponse(/suggest/);
-  await page.keyboard.type("river");
+  await typeInBox(page, "river");
   await answered;
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/search\?q=river/);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { ANYTHING, DESKTOP, EMPTY, PHONE, SEARCH, inPage, options, screenshot, searching } from "./support.mjs";
+import { ANYTHING, DESKTOP, EMPTY, PHONE, SEARCH, inPage, options, typeInBox, screenshot, searching } from "./support.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -49,7 +49,7 @@ for (const colorScheme of ["light", "dark"]) {
 
   test(`the list of completions in ${colorScheme} is accessible`, () =>
     inPage({ colorScheme }, async (page) => {
-      await page.keyboard.type("riv");
+      await typeInBox(page, "riv");
       await options(page).first().waitFor();
       await page.keyboard.press("ArrowDown");
       await assertAccessible(page);

@@ -58,6 +58,11 @@ export async function inPage(options, check) {
 export const screenshot = (page, name) => page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
 
 export const box = (page) => page.locator("#q");
+/** Types where the focus is, once the box has it: a busy browser gives it only when it draws. */
+export async function typeInBox(page, text, options) {
+  await page.waitForFunction(() => document.activeElement?.id === "q");
+  await page.keyboard.type(text, options);
+}
 export const options = (page) => page.getByRole("option");
 export const resultLinks = (page) => page.locator(".hits h2 a");
 export const focusedText = (page) => page.evaluate(() => document.activeElement.textContent.trim());

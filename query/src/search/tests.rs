@@ -34,6 +34,13 @@ fn a_page_is_found_by_what_others_call_it_below_those_that_say_it_themselves() {
 }
 
 #[test]
+fn of_a_lone_character_only_itself_is_marked() {
+    let index = TestIndex::of(&[("http://a.example/", "", "他在河边。大河")]);
+    let answer = index.service().search(&SearchRequest::new("河")).unwrap();
+    assert_eq!(answer.hits[0].snippet, "他在<mark>河</mark>边。大<mark>河</mark>");
+}
+
+#[test]
 fn documents_with_all_words_come_first_whatever_their_score() {
     let index = TestIndex::of(&[
         ("http://a.example/often", "River river", &"river ".repeat(50)),
