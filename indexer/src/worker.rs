@@ -19,6 +19,9 @@ use crate::writer::{Checkpoint, DocumentWriter};
 /// Batches that may wait for the thread; each is as large as the filesaver makes it.
 pub const WAITING_COMMANDS: usize = 2;
 
+/// How long the end may wait for work that nobody waits for.
+const LAST_WORK_TAKES: Duration = Duration::from_secs(2);
+
 pub enum Command {
     Batch {
         log_id: String,
@@ -67,7 +70,7 @@ impl Worker {
             });
             match next {
                 Ok(Some(command)) => self.handle(command)?,
-                Ok(None) => return if self.writer.has_uncommitted() { self.commit() } else { Ok(()) },
+                Ok(None) => return self.finish(),
                 Err(_interval_passed) => self.go_on()?,
             }
         }
@@ -107,6 +110,21 @@ impl Worker {
         let more = self.writer.has_uncommitted() || self.writer.has_lazy_work();
         self.commit_at = more.then(|| Instant::now() + self.commit_interval);
         Ok(())
+    }
+
+    /// Commits what came. What nobody waits for is done as far as a short while allows, because a crawl may be all that
+    /// ever runs on these data; the rest is done when they are opened again.
+    fn finish(&mut self) -> Result<(), IndexerError> {
+        let until = Instant::now() + LAST_WORK_TAKES;
+        loop {
+            if self.writer.has_uncommitted() {
+                self.commit()?;
+            }
+            if !self.writer.has_lazy_work() || Instant::now() >= until {
+                return Ok(());
+            }
+            self.writer.fold_anchors()?;
+        }
     }
 
     fn commit(&mut self) -> Result<(), IndexerError> {

@@ -5,7 +5,7 @@
 //! [`cursor`]), by its [`vocabulary`]; [`score`] finds and scores documents, [`rank`] orders them by [`weights`] with the
 //! help of [`proximity`] and [`freshness`], [`facet`] counts them by kind, [`snippet`] shows why each page was found,
 //! [`details`] what else the search page says of it; [`search`] does these steps in order and gives a
-//! [`SearchResponse`]. [`document`] gives one document by its id, [`suggest`] completes what is being typed.
+//! [`SearchResponse`], unless the [`asker`] goes away. [`document`] gives one document by its id, [`suggest`] completes what is being typed.
 
 mod request;
 mod parse;
@@ -24,6 +24,7 @@ mod cursor;
 mod snippet;
 mod response;
 mod details;
+mod asker;
 mod search;
 mod document;
 mod suggest;

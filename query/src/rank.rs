@@ -15,6 +15,7 @@ use tantivy::columnar::Column;
 use tantivy::query::{EnableScoring, Scorer};
 use tantivy::{DocAddress, DocId, DocSet, Score, Searcher, SegmentReader};
 
+use crate::asker::Asker;
 use crate::copies::{Copies, Groups, SegmentCopies};
 use crate::facet::{FacetCounter, Facets};
 use crate::freshness::Freshness;
@@ -79,6 +80,7 @@ pub struct Ranking {
     pub sort: Sort,
     pub count_facets: bool,
     pub freshness: Option<Freshness>,
+    pub asker: Asker,
 }
 
 impl Ranking {
@@ -99,6 +101,7 @@ impl Ranking {
         let filter = plan.filter.as_ref();
         let filter = filter.map(|filter| filter.weight(EnableScoring::disabled_from_searcher(searcher))).transpose()?;
         for (ordinal, reader) in searcher.segment_readers().iter().enumerate() {
+            self.asker.check()?;
             let mut segment = Segment {
                 ordinal: ordinal as u32,
                 filter: filter.as_ref().map(|filter| filter.scorer(reader, 1.0)).transpose()?,
@@ -141,7 +144,7 @@ impl Ranking {
             if plan.is_empty() {
                 every_document(reader, &mut offer)?;
             } else {
-                scoring.segment(ordinal, reader, &mut offer)?;
+                scoring.segment(ordinal, reader, &self.asker, &mut offer)?;
             }
             if let (Some(facets), Some(counted)) = (&mut facets, segment.facets) {
                 counted.add_to(facets)?;

@@ -16,6 +16,7 @@ use tantivy::query::{EnableScoring, PhraseQuery, Query, Scorer, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, InvertedIndexReader, Searcher, SegmentReader, Term};
 
+use crate::asker::Asker;
 use crate::plan::{Matcher, Plan, Unit};
 use crate::weights::{ANCHORS, RankingWeights, WORD_FIELDS};
 
@@ -99,11 +100,13 @@ impl Scoring {
         self.fields[number]
     }
 
-    /// Calls `found` for every match that is alive, in order, with its score and whether it has all words.
+    /// Calls `found` for every match that is alive, in order, with its score and whether it has all words, while the asker
+    /// waits.
     pub fn segment(
         &self,
         ordinal: usize,
         reader: &SegmentReader,
+        asker: &Asker,
         mut found: impl FnMut(DocId, f32, bool) -> tantivy::Result<()>,
     ) -> tantivy::Result<()> {
         let mut units = self.open(&self.units, ordinal, reader)?;
@@ -118,6 +121,7 @@ impl Scoring {
         let mut window = Window::new();
         let mut start = units.iter().filter_map(OpenUnit::next_document).min();
         while let Some(first) = start {
+            asker.check()?;
             window.base = first - first % WINDOW as u32;
             for (open, unit) in units.iter_mut().zip(&self.units) {
                 open.read(&mut window, &norms, &self.norms);

@@ -18,6 +18,7 @@ use tantivy::{Searcher, TantivyDocument};
 use tokio::sync::Semaphore;
 use tonic::transport::Channel;
 
+use crate::asker::{Asker, Waiting};
 use crate::cursor::{Cursor, Position};
 use crate::details::HitDetails;
 use crate::error::QueryError;
@@ -63,6 +64,7 @@ pub struct QueryService {
     inner: Arc<Inner>,
     /// Where cached copies are read, if anywhere.
     pub(crate) archive: Option<FilesaverClient<Channel>>,
+    pub(crate) asker: Asker,
 }
 
 pub(crate) struct Inner {
@@ -95,7 +97,7 @@ impl QueryService {
             weights: config.weights,
             turns: Arc::new(Semaphore::new(config.concurrent_searches.max(1))),
         };
-        Ok(Self { inner: Arc::new(inner), archive: None })
+        Ok(Self { inner: Arc::new(inner), archive: None, asker: Asker::default() })
     }
 
     /// With cached copies of pages from a filesaver.
@@ -124,14 +126,16 @@ impl QueryService {
         Ok(count::documents(&searcher)?)
     }
 
-    /// Runs what blocks on a thread for it, when its turn comes.
+    /// Runs what blocks on a thread for it, when its turn comes. Dropping the future tells the service's asker that nobody
+    /// waits.
     pub(crate) async fn elsewhere<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, QueryError> {
         let turn = tokio::time::timeout(LONGEST_WAIT, Arc::clone(&self.inner.turns).acquire_owned());
         let Ok(Ok(turn)) = turn.await else { return Err(QueryError::Busy) };
-        let service = self.clone();
+        let waiting = Waiting::default();
+        let service = Self { asker: waiting.asker(), ..self.clone() };
         let done = tokio::task::spawn_blocking(move || {
             // Moves in, so that a search whose asker has gone away still counts while it runs.
             let _turn = turn;
@@ -147,7 +151,7 @@ impl QueryService {
 
     pub(crate) fn answer(&self, request: &SearchRequest) -> Result<Answer, QueryError> {
         let started = Instant::now();
-        let answered = request.check().and_then(|request| self.inner.answer(&request));
+        let answered = request.check().and_then(|request| self.inner.answer(&request, &self.asker));
         let took = started.elapsed();
         match answered {
             Ok(mut answer) => {
@@ -169,7 +173,7 @@ impl Inner {
         Ok(self.index.view()?.map(|view| view.searcher))
     }
 
-    fn answer(&self, request: &CheckedRequest) -> Result<Answer, QueryError> {
+    fn answer(&self, request: &CheckedRequest, asker: &Asker) -> Result<Answer, QueryError> {
         let cursor = request.cursor.as_deref().map(|cursor| Cursor::read(cursor, request)).transpose()?;
         let kept = cursor.as_ref().and_then(|cursor| self.views.get(cursor.view));
         // Without the view that the last page was cut from, it goes on by rank.
@@ -195,6 +199,7 @@ impl Inner {
             sort: if plan.is_empty() { Sort::Date } else { request.sort },
             count_facets: request.facets,
             freshness: request.freshness.map(|days| Freshness::new(days, seen_at_ms)),
+            asker: asker.clone(),
         };
         let Ranked { total, reachable, mut matches, facets } =
             ranking.rank(&plan, &scoring, &searcher, &copies, &self.weights)?;

@@ -9,6 +9,7 @@ use seine_indexer::tokenizer::{WORD_SIGN, query, unmarked};
 use tantivy::schema::{IndexRecordOption, Value};
 use tantivy::{DocAddress, DocSet, Searcher, TantivyDocument, Term};
 
+use crate::asker::Asker;
 use crate::copies::Copies;
 use crate::error::QueryError;
 use crate::parse::{Asked, Clause, Item, ItemForm, Place};
@@ -45,12 +46,12 @@ impl QueryService {
             let message = format!("limit is {limit}; it must be from 1 to {MAX_SUGGESTIONS}");
             return Err(QueryError::invalid("invalid_limit", message));
         }
-        self.inner().suggest(typed, limit)
+        self.inner().suggest(typed, limit, &self.asker)
     }
 }
 
 impl Inner {
-    fn suggest(&self, typed: &str, limit: usize) -> Result<Vec<String>, QueryError> {
+    fn suggest(&self, typed: &str, limit: usize, asker: &Asker) -> Result<Vec<String>, QueryError> {
         let Some(searcher) = self.searcher()? else { return Ok(Vec::new()) };
         let typed = typed.trim();
         let start = typed.rfind(char::is_whitespace).map_or(0, |space| space + 1);
@@ -86,7 +87,14 @@ impl Inner {
         }
         let scoring = Scoring::new(&plan, &searcher, self.fields.words(), &self.weights)?;
         let places = limit * READ_PER_SUGGESTION;
-        let ranking = Ranking { places, per_host: 0, sort: Sort::Relevance, count_facets: false, freshness: None };
+        let ranking = Ranking {
+            places,
+            per_host: 0,
+            sort: Sort::Relevance,
+            count_facets: false,
+            freshness: None,
+            asker: asker.clone(),
+        };
         // Equal titles are told once anyway.
         let copies = Copies::default();
         for (found, _) in ranking.rank(&plan, &scoring, &searcher, &copies, &self.weights)?.matches {

@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 use std::fs;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use seine_indexer::anchors::Link;
@@ -31,6 +32,26 @@ fn a_page_is_found_by_what_others_call_it_below_those_that_say_it_themselves() {
     assert_eq!(found(&service, "hydrology"), ["http://c.example/", "http://b.example/"]);
     assert_eq!(found(&service, "rivers -hydrology"), ["http://b.example/"]);
     assert_eq!(service.search(&SearchRequest::new("hydrology")).unwrap().did_you_mean, None);
+}
+
+#[tokio::test]
+async fn a_search_that_nobody_waits_for_ends() {
+    let index = TestIndex::of(&[("http://a.example/", "", "river")]);
+    let service = index.service();
+    let (told, was_told) = std::sync::mpsc::channel();
+    let asking = service.elsewhere(move |service| {
+        let found = loop {
+            match service.search(&SearchRequest::new("river")) {
+                Ok(answer) => assert_eq!(answer.total, 1),
+                Err(error) => break error,
+            }
+        };
+        told.send(found.to_string()).unwrap();
+        Ok(())
+    });
+    assert!(tokio::time::timeout(Duration::from_millis(50), asking).await.is_err());
+    let why = was_told.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(why.contains("nobody waits"), "{why}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod rules;
 mod filtering;
 mod refresh;
 mod explaining;
+mod anchors;
 mod archive;
 mod replay;
 mod exporting;
