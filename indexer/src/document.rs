@@ -8,6 +8,7 @@ use std::iter;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use seine_common::document_id::DocumentId;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
@@ -66,7 +67,7 @@ impl PageDocument {
             }
             let host_number = host.as_ref().map_or(0, host_number);
             links.extend(page.links.iter().map(|link| link.term(host_number)));
-            address = decoded(&page.url);
+            address = percent_decode_str(&page.url).decode_utf8_lossy().into_owned();
             let texts = [&mut page.title, &mut page.text, &mut page.rest, &mut summary, &mut address];
             for text in texts.into_iter().chain(&mut anchors.texts) {
                 if !text.is_empty() {
@@ -138,26 +139,6 @@ impl PageDocument {
         let field = if self.leader.is_some() { fields.like_folded } else { fields.like_shown };
         values.extend(signature.terms().map(|term| (field, PageValue::Unsigned(term))));
     }
-}
-
-/// Percent-encoding undone; what is no text then stays readable around it.
-fn decoded(url: &str) -> String {
-    let mut bytes = Vec::with_capacity(url.len());
-    let mut rest = url.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        match pair.filter(|_| first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl Document for PageDocument {

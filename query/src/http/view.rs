@@ -1,5 +1,8 @@
 //! Results in the form in which people read them: addresses, dates, types and languages.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use super::texts::Texts;
@@ -94,23 +97,8 @@ fn path_parts(url: &Url) -> Vec<String> {
 
 /// Percent-encoding undone where that gives plain text; what could reorder or hide characters stays encoded.
 fn readable(part: &str) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let pair = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        match pair.filter(|_| first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    let decoded = String::from_utf8(bytes).ok().filter(|text| !text.chars().any(is_deceptive));
-    shortened(&decoded.unwrap_or_else(|| part.to_owned()))
+    let decoded = percent_decode_str(part).decode_utf8().ok().filter(|text| !text.chars().any(is_deceptive));
+    shortened(&decoded.unwrap_or(Cow::Borrowed(part)))
 }
 
 fn is_deceptive(c: char) -> bool {
