@@ -32,7 +32,7 @@ use scan::{Piece, Scanner};
 use stem_cache::StemCache;
 
 /// Name in the schema. It carries a number: an index cut by older rules is then seen to be another one, and made anew.
-pub const TOKENIZER: &str = "seine-words-2";
+pub const TOKENIZER: &str = "seine-words-3";
 
 /// Longer words are cut here, in index and query alike: they stay findable, and noise cannot fill the dictionary.
 pub const MAX_WORD_BYTES: usize = 64;
