@@ -27,25 +27,13 @@ impl KnownPages {
     /// What living pages say of this one.
     pub fn anchors_of(&self, id: &DocumentId) -> tantivy::Result<Anchors> {
         let target = anchors::number(id.as_bytes());
-        let mut said = Said::new();
-        for segment in &self.segments {
-            let mut range = segment.links.terms().range().ge(target.to_be_bytes());
-            if let Some(next) = target.checked_add(1) {
-                range = range.lt(next.to_be_bytes());
-            }
-            let mut terms = range.into_stream()?;
-            while said.len() < MAX_TERMS && terms.advance() {
-                segment.add_said(terms.key(), terms.value(), &mut said)?;
-            }
-        }
-        Ok(chosen(&said))
+        Ok(chosen(&self.links_from(target)?.said_of(target, &self.segments)?))
     }
 
     /// Looks at pages in the order of their numbers from `start` on, until so many are looked at or found.
     pub fn outdated(&self, start: u64, looked_at: usize, found: usize, fields: &Fields) -> tantivy::Result<Outdated> {
         let mut ids = self.merged(start, |segment| segment.ids.terms())?;
-        let mut links = Links { terms: self.merged(start, |segment| segment.links.terms())?, more: true };
-        links.more = links.terms.advance();
+        let mut links = self.links_from(start)?;
         let mut outdated = Outdated::default();
         let mut pages = 0;
         while ids.advance() {
@@ -66,6 +54,12 @@ impl KnownPages {
             }
         }
         Ok(outdated)
+    }
+
+    fn links_from(&self, target: u64) -> tantivy::Result<Links<'_>> {
+        let mut terms = self.merged(target, |segment| segment.links.terms())?;
+        let more = terms.advance();
+        Ok(Links { terms, more })
     }
 
     fn merged<'a>(

@@ -120,6 +120,22 @@ fn a_walk_goes_on_where_it_stopped_until_every_page_has_its_anchors() {
     assert!(!writer.has_uncommitted(), "nothing is written twice");
 }
 
+#[test]
+fn a_page_that_very_many_speak_of_is_settled_too() {
+    let (_root, path) = new_index();
+    let mut writer = DocumentWriter::open(&path, &config()).unwrap();
+    writer.apply(page(0, 1, &[])).unwrap();
+    for number in 1..1_500 {
+        writer.apply(page(number, 1, &[(0, &format!("gauge {number}"))])).unwrap();
+        if number % 500 == 0 {
+            writer.commit().unwrap();
+        }
+    }
+    settle(&mut writer);
+    assert_eq!(called(&writer, "gauge"), [url(0)]);
+    assert!(writer.committed.outdated(0, usize::MAX, 10, &writer.fields).unwrap().pages.is_empty());
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Page(usize, Vec<(usize, usize)>),
