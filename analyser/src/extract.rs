@@ -138,6 +138,8 @@ impl<'p> Extraction<'p> {
     }
 
     fn start_visible(&mut self, tag: Tag, name: &[u8], attributes: &Attributes) {
+        self.text.element_begins();
+        self.links.element_begins();
         match tag {
             Tag::Inline | Tag::Template | Tag::Svg | Tag::SvgPart | Tag::HtmlInSvg => {}
             Tag::Style => self.raw = Some(Raw::Dropped),
@@ -239,6 +241,8 @@ impl<'p> Extraction<'p> {
         if self.template_depth > 0 {
             return;
         }
+        self.text.element_ended();
+        self.links.element_ended();
         match tag {
             Tag::A => {
                 self.links.close_anchor();

@@ -94,6 +94,18 @@ impl LinkCollector {
         }
     }
 
+    pub fn element_ended(&mut self) {
+        if let Some(text) = self.open_text() {
+            text.element_ended();
+        }
+    }
+
+    pub fn element_begins(&mut self) {
+        if let Some(text) = self.open_text() {
+            text.element_begins();
+        }
+    }
+
     /// What an image shows instead of itself is text of the anchor around it.
     pub fn image(&mut self, attributes: &Attributes) {
         if let (Some(text), Some(alt)) = (self.open_text(), attributes.get(Attribute::Alt)) {

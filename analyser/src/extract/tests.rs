@@ -51,6 +51,17 @@ fn block_elements_end_a_line_and_inline_elements_do_not() {
 }
 
 #[test]
+fn words_that_only_the_style_keeps_apart_are_kept_apart() {
+    let card = "<a href=/><strong>Kinds of boats</strong><span>Canoe and punt</span></a>";
+    assert_eq!(text(card), "Kinds of boats Canoe and punt");
+    assert_eq!(links(card), [link("http://example.org/", "Kinds of boats Canoe and punt")]);
+    assert_eq!(text("<b>2024</b><b><i>Říjen</i></b><b>Žluťoučký</b><b>Ďábel</b>"), "2024 Říjen Žluťoučký Ďábel");
+    // A word with marks in it, an initial, a product, code.
+    assert_eq!(text("<b>bo</b><i>ld</i> <i>T</i><b>he</b> <b>Mac</b>OS e<b>Bay</b>"), "bold The MacOS eBay");
+    assert_eq!(text("<code><i>f</i><b>(</b><i>X</i><b>)</b></code>"), "f(X)");
+}
+
+#[test]
 fn no_tag_script_style_or_template_survives() {
     let html = "a<script>var x = '<p>no</p>';</script>b<style>p { color: red }</style>c\
         <template><p>no <script>no</script></p><template>no</template>no</template>d<!-- no <p> -->e<noscript>no</noscript>f";

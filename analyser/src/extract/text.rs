@@ -9,11 +9,20 @@ enum Gap {
     Line,
 }
 
+/// Whether one element ended and another began since the last word, with nothing between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seam {
+    None,
+    Ended,
+    Crossed,
+}
+
 #[derive(Debug)]
 pub(crate) struct TextBuffer {
     bytes: Vec<u8>,
     /// What must stand before the next word.
     gap: Gap,
+    seam: Seam,
     keeps_lines: bool,
     limit: usize,
 }
@@ -55,7 +64,7 @@ fn separator(bytes: &[u8]) -> Option<(usize, bool)> {
 
 impl TextBuffer {
     pub fn of_lines(limit: usize) -> Self {
-        Self { bytes: Vec::new(), gap: Gap::None, keeps_lines: true, limit }
+        Self { bytes: Vec::new(), gap: Gap::None, seam: Seam::None, keeps_lines: true, limit }
     }
 
     /// Ends of lines become ends of words.
@@ -81,6 +90,7 @@ impl TextBuffer {
     pub fn rewind(&mut self, mark: Mark) {
         self.bytes.truncate(mark.length);
         self.gap = mark.gap;
+        self.seam = Seam::None;
     }
 
     /// Whether a word or a line ends at this byte.
@@ -109,12 +119,14 @@ impl TextBuffer {
         }
         if !self.bytes.is_empty() {
             match self.gap {
+                Gap::None if self.seam == Seam::Crossed && begins_anew(&self.bytes, word) => self.bytes.push(b' '),
                 Gap::None => {}
                 Gap::Word => self.bytes.push(b' '),
                 Gap::Line => self.bytes.push(b'\n'),
             }
         }
         self.gap = Gap::None;
+        self.seam = Seam::None;
         // One byte beyond the limit tells `finish` that something was cut.
         let room = (self.limit + 1).saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(&word[..word.len().min(room)]);
@@ -126,6 +138,18 @@ impl TextBuffer {
 
     pub fn end_line(&mut self) {
         self.gap = if self.keeps_lines { Gap::Line } else { self.gap.max(Gap::Word) };
+    }
+
+    /// An element within the line ended.
+    pub fn element_ended(&mut self) {
+        self.seam = Seam::Ended;
+    }
+
+    /// An element within the line begins.
+    pub fn element_begins(&mut self) {
+        if self.seam == Seam::Ended {
+            self.seam = Seam::Crossed;
+        }
     }
 
     pub fn finish(mut self) -> String {
@@ -144,6 +168,20 @@ impl TextBuffer {
             text
         })
     }
+}
+
+/// Whether a capital follows a small letter or a digit. Where the first ends one element and the second begins another,
+/// as in `<b>Boats</b><i>Canoes and more</i>`, these are words that the page's style keeps apart.
+fn begins_anew(before: &[u8], word: &[u8]) -> bool {
+    let beginning = &word[..word.len().min(4)];
+    let next = beginning.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+    if !next.is_some_and(char::is_uppercase) {
+        return false;
+    }
+    let end = before.len();
+    let start = (end.saturating_sub(4)..end).rev().find(|&at| before[at] & 0xc0 != 0x80).unwrap_or(end);
+    let last = std::str::from_utf8(&before[start..]).ok().and_then(|last| last.chars().next());
+    last.is_some_and(|c| c.is_lowercase() || c.is_numeric())
 }
 
 fn word_length(piece: &[u8]) -> usize {
