@@ -2,5 +2,6 @@
 
 mod cases;
 mod main_text;
+mod random;
 mod mutated;
 mod mutated_documents;

@@ -5,23 +5,9 @@ use seine_common::limits::MAX_TEXT_BYTES;
 use seine_proto::common::v1::Description;
 
 use crate::cases::{analysed, page};
+use crate::random::Random;
 
 const PAGES: usize = 10_000;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len())]
-    }
-}
 
 const WORDS: [&str; 12] =
     ["river", "the", "of old", "town,", "market.", "price $5", "© 2024", "你好。", "naïve", "Share", "&amp; so", "and"];

@@ -8,18 +8,9 @@ use prost::Message;
 use seine_analyser::convert::convert_here;
 use seine_common::limits::MAX_TEXT_BYTES;
 
+use crate::random::Random;
+
 const DOCUMENTS: usize = 10_000;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
-}
 
 /// Bits flipped, ends cut off, pieces doubled, moved and overwritten, numbers made huge.
 fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
