@@ -173,6 +173,7 @@ pub fn revisit(record: &UrlRecord, now_ms: i64, gone_after_ms: u64, excluded_by:
         withdraw: excluded_by.filter(|_| saved).unwrap_or_default(),
         saved,
         keep_document: false,
+        archive: record.outcome.archive.clone().filter(|_| saved),
     }
 }
 
