@@ -221,6 +221,7 @@ impl Intake {
             usability: analysis.description.usability,
             generation_rule: analysis.description.generation_rule.clone(),
             enumeration_rule: analysis.description.enumeration_rule.clone(),
+            not_converted: analysis.description.not_converted.clone(),
             ..ParsedPage::default()
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;

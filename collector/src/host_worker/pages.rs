@@ -61,6 +61,7 @@ impl Page {
             usability: parsed.usability,
             generation_rule: std::mem::take(&mut parsed.generation_rule),
             enumeration_rule: std::mem::take(&mut parsed.enumeration_rule),
+            not_converted: std::mem::take(&mut parsed.not_converted),
             etag: std::mem::take(&mut self.freshness.etag),
             last_modified: std::mem::take(&mut self.freshness.last_modified),
             expires_ms: self.freshness.expires_ms,
