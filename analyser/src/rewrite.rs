@@ -14,8 +14,17 @@ use url::Url;
 
 pub use css::rewrite_css;
 
-/// Gives the address to write for one that the page names.
-pub type LinkRewriter<'l> = dyn FnMut(&Url) -> String + 'l;
+/// What a page wants with an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A reader may go there.
+    Link,
+    /// The browser fetches it by itself, to show it as a part of the page: an image, a style.
+    Part,
+}
+
+/// Gives the address to write for one that the page names, or `None` to leave it out.
+pub type LinkRewriter<'l> = dyn FnMut(&Url, Use) -> Option<String> + 'l;
 
 /// `base` is the page's own address.
 pub fn rewrite_html(html: &str, base: Url, link: &mut LinkRewriter<'_>) -> String {
@@ -38,7 +47,7 @@ pub(crate) struct References<'l, 'f> {
 
 impl References<'_, '_> {
     /// What to write for a reference; `None` where it must not be followed.
-    fn resolve(&mut self, reference: &str) -> Option<String> {
+    fn resolve(&mut self, reference: &str, wanted_as: Use) -> Option<String> {
         let reference = reference.trim();
         let is_image_data = reference.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("data:image/"));
         if is_image_data || (reference.starts_with('#') && !self.base_is_stated) {
@@ -46,7 +55,7 @@ impl References<'_, '_> {
         }
         let target = self.base.join(reference).ok()?;
         match target.scheme() {
-            "http" | "https" => Some((self.link)(&target)),
+            "http" | "https" => (self.link)(&target, wanted_as),
             "mailto" | "tel" => Some(target.into()),
             _ => None,
         }
@@ -140,7 +149,7 @@ impl Rewriter<'_, '_> {
         self.out.push_str(shown_name(&name));
         for (attribute, value) in &tag.attributes {
             let attribute = String::from_utf8_lossy(attribute);
-            if let Some(value) = self.attribute(&attribute, &String::from_utf8_lossy(value)) {
+            if let Some(value) = self.attribute(&name, &attribute, &String::from_utf8_lossy(value)) {
                 self.out.push(' ');
                 self.out.push_str(&attribute);
                 self.out.push_str("=\"");
@@ -152,11 +161,15 @@ impl Rewriter<'_, '_> {
     }
 
     /// The value to write, or `None` to leave the attribute out.
-    fn attribute(&mut self, name: &str, value: &str) -> Option<String> {
+    fn attribute(&mut self, element: &str, name: &str, value: &str) -> Option<String> {
         match name {
             _ if !is_name(name) || name.starts_with("on") => None,
-            "href" | "src" | "poster" | "cite" | "background" | "longdesc" => self.references.resolve(value),
-            "srcset" | "imagesrcset" => Some(srcset::rewrite(value, &mut self.references)),
+            "href" if element == "link" => self.references.resolve(value, Use::Part),
+            "href" | "cite" | "longdesc" => self.references.resolve(value, Use::Link),
+            "src" | "poster" | "background" => self.references.resolve(value, Use::Part),
+            "srcset" | "imagesrcset" => {
+                Some(srcset::rewrite(value, &mut self.references)).filter(|candidates| !candidates.is_empty())
+            }
             "style" => Some(css::rewrite(value, &mut self.references)),
             "action" | "formaction" | "srcdoc" | "ping" | "http-equiv" | "integrity" | "crossorigin" | "nonce"
             | "data" | "codebase" | "classid" | "archive" | "manifest" | "is" | "target" => None,

@@ -2,12 +2,12 @@
 //!
 //! Three passes over the log: which version of each page is the newest (`pages`), which file each page gets, and then the
 //! writing, when the place of every link's target is known. Links to pages of the mirror lead from file to file; all
-//! others lead to the web. Pages that say `noarchive` are left out.
+//! others lead to the web. Nothing is fetched from there to show a page. Pages that say `noarchive` are left out.
 
 use std::fs;
 use std::path::Path;
 
-use seine_analyser::rewrite::{rewrite_css, rewrite_html};
+use seine_analyser::rewrite::{Use, rewrite_css, rewrite_html};
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Description;
 use seine_proto::filesaver::v1::{CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
@@ -37,12 +37,13 @@ impl Plan {
         Some(planned.other_name.as_deref().map_or_else(|| preferred(url, planned.suffix), str::to_owned))
     }
 
-    /// What stands in the file `from` for a link to `target`.
-    fn link(&self, from: &str, target: &Url) -> String {
+    /// What stands in the file `from` for a link to `target`. A part of the page that is not in the mirror is left out: a
+    /// browser would fetch it from the web without being asked.
+    fn link(&self, from: &str, target: &Url, wanted_as: Use) -> Option<String> {
         let planned = CanonicalUrl::parse(target.as_str()).ok().and_then(|target| self.name(&target));
-        let Some(name) = planned else { return target.as_str().to_owned() };
+        let Some(name) = planned else { return (wanted_as == Use::Link).then(|| target.as_str().to_owned()) };
         let fragment = target.fragment().map(|fragment| format!("#{fragment}")).unwrap_or_default();
-        relative(from, &name) + &fragment
+        Some(relative(from, &name) + &fragment)
     }
 }
 
@@ -118,7 +119,7 @@ fn suffix(content_type: &str, path: &str) -> Option<&'static str> {
 fn content(plan: &Plan, name: &str, page: &Description, copy: &ReadResponse) -> Result<Vec<u8>> {
     let url = Url::parse(&page.url).map_err(Failure::failed)?;
     let text = || String::from_utf8_lossy(&copy.body);
-    let mut link = |target: &Url| plan.link(name, target);
+    let mut link = |target: &Url, wanted_as: Use| plan.link(name, target, wanted_as);
     Ok(match copy.kind() {
         CopyKind::Html => {
             let html = rewrite_html(&text(), url, &mut link);
@@ -161,11 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_mirror_is_linked_on_the_web() {
+    fn what_is_not_in_the_mirror_is_linked_on_the_web_and_never_fetched() {
         let mut plan = Plan::default();
         plan.files.entry("http://a/b?c", Planned { suffix: Some("html"), other_name: None });
-        let link = |target: &str| plan.link("a/index.html", &Url::parse(target).unwrap());
-        assert_eq!(link("http://a/b?c#d"), "b~84a51684.html#d");
-        assert_eq!(link("http://a/x#d"), "http://a/x#d");
+        let link = |target: &str, wanted_as| plan.link("a/index.html", &Url::parse(target).unwrap(), wanted_as);
+        assert_eq!(link("http://a/b?c#d", Use::Link).as_deref(), Some("b~84a51684.html#d"));
+        assert_eq!(link("http://a/x#d", Use::Link).as_deref(), Some("http://a/x#d"));
+        assert_eq!(link("http://a/b?c", Use::Part).as_deref(), Some("b~84a51684.html"));
+        assert_eq!(link("http://a/x", Use::Part), None);
     }
 }
