@@ -19,7 +19,9 @@ pub use css::rewrite_css;
 pub enum Use {
     /// A reader may go there.
     Link,
-    /// The browser fetches it by itself, to show it as a part of the page: an image, a style.
+    /// The browser fetches it by itself, to show the page as it is meant: a style sheet of its own.
+    Style,
+    /// The browser fetches it by itself, to show it as a part of the page: an image, what a style refers to.
     Part,
 }
 
@@ -147,9 +149,14 @@ impl Rewriter<'_, '_> {
         self.open_text = OF_TEXT.into_iter().find(|of_text| *of_text == name);
         self.out.push('<');
         self.out.push_str(shown_name(&name));
+        let href_is = match &*name {
+            "link" if has_rel(tag, "stylesheet") => Use::Style,
+            "link" => Use::Part,
+            _ => Use::Link,
+        };
         for (attribute, value) in &tag.attributes {
             let attribute = String::from_utf8_lossy(attribute);
-            if let Some(value) = self.attribute(&name, &attribute, &String::from_utf8_lossy(value)) {
+            if let Some(value) = self.attribute(&attribute, &String::from_utf8_lossy(value), href_is) {
                 self.out.push(' ');
                 self.out.push_str(&attribute);
                 self.out.push_str("=\"");
@@ -161,11 +168,11 @@ impl Rewriter<'_, '_> {
     }
 
     /// The value to write, or `None` to leave the attribute out.
-    fn attribute(&mut self, element: &str, name: &str, value: &str) -> Option<String> {
+    fn attribute(&mut self, name: &str, value: &str, href_is: Use) -> Option<String> {
         match name {
             _ if !is_name(name) || name.starts_with("on") => None,
-            "href" if element == "link" => self.references.resolve(value, Use::Part),
-            "href" | "cite" | "longdesc" => self.references.resolve(value, Use::Link),
+            "href" => self.references.resolve(value, href_is),
+            "cite" | "longdesc" => self.references.resolve(value, Use::Link),
             "src" | "poster" | "background" => self.references.resolve(value, Use::Part),
             "srcset" | "imagesrcset" => {
                 Some(srcset::rewrite(value, &mut self.references)).filter(|candidates| !candidates.is_empty())
@@ -223,12 +230,14 @@ fn shown_name(name: &str) -> &str {
 fn is_wanted(name: &str, tag: &StartTag<()>) -> bool {
     match name {
         "meta" => attribute(tag, "http-equiv").is_none() && attribute(tag, "charset").is_none(),
-        "link" => attribute(tag, "rel").is_some_and(|rel| {
-            rel.split_ascii_whitespace()
-                .any(|rel| rel.eq_ignore_ascii_case("stylesheet") || rel.eq_ignore_ascii_case("icon"))
-        }),
+        "link" => has_rel(tag, "stylesheet") || has_rel(tag, "icon"),
         _ => true,
     }
+}
+
+fn has_rel(tag: &StartTag<()>, wanted: &str) -> bool {
+    let rel = attribute(tag, "rel").unwrap_or_default();
+    rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case(wanted))
 }
 
 fn attribute(tag: &StartTag<()>, name: &str) -> Option<String> {

@@ -26,17 +26,17 @@ async function follow(page, name) {
   return page.title();
 }
 
-const colourOf = (page, selector, property) =>
+const styleOf = (page, selector, property) =>
   page.locator(selector).first().evaluate((element, name) => getComputedStyle(element)[name], property);
 const widthOf = (page, selector) => page.locator(selector).first().evaluate((image) => image.naturalWidth);
 
 test("a page is shown with its styles and pictures from the disk alone", () =>
   inMirror({}, async (page) => {
     await page.waitForLoadState("networkidle");
-    assert.equal(await colourOf(page, "h1", "color"), "rgb(20, 83, 45)", "a style in a file");
-    assert.equal(await colourOf(page, "nav", "borderTopColor"), "rgb(200, 60, 60)", "a style in a file that a style imports");
-    assert.equal(await colourOf(page, "p.note", "backgroundColor"), "rgb(255, 243, 205)", "a style in the page");
-    assert.match(await colourOf(page, "header", "backgroundImage"), /^url\("file:.*stripe/, "a picture of a style");
+    assert.equal(await styleOf(page, "h1", "color"), "rgb(20, 83, 45)", "a style in a file");
+    assert.equal(await styleOf(page, "nav", "borderTopColor"), "rgb(200, 60, 60)", "a style in a file that a style imports");
+    assert.equal(await styleOf(page, "p.note", "backgroundColor"), "rgb(255, 243, 205)", "a style in the page");
+    assert.match(await styleOf(page, "header", "backgroundImage"), /^url\("file:.*stripe/, "a picture of a style");
     assert.equal(await widthOf(page, "img.photo"), 1, "a picture in a file");
     assert.equal(await widthOf(page, "img.inline"), 1, "a picture in the page");
     assert.ok((await page.locator("body").innerHTML()).includes('alt="A boat on the river"'), "what stands for a missing one");
@@ -46,7 +46,7 @@ test("a page is shown with its styles and pictures from the disk alone", () =>
 test("links lead from file to file, also with folders, queries and letters of all alphabets", () =>
   inMirror({}, async (page) => {
     assert.equal(await follow(page, "Chapter one"), "Chapter one");
-    assert.equal(await colourOf(page, "h1", "color"), "rgb(20, 83, 45)", "a style two folders up");
+    assert.equal(await styleOf(page, "h1", "color"), "rgb(20, 83, 45)", "a style two folders up");
     assert.equal(await follow(page, "A section of it"), "A section");
     assert.ok(page.url().endsWith("#second"), page.url());
     assert.equal(await follow(page, "Home"), "The river");
@@ -59,6 +59,8 @@ test("links lead from file to file, also with folders, queries and letters of al
     assert.equal(await follow(page, "图书馆"), "图书馆");
     assert.equal(await follow(page, "Home"), "The river");
     assert.equal(await follow(page, "50% off"), "Half the price");
+    assert.equal(await styleOf(page, "body", "maxWidth"), "768px", "a plain style instead of the one that is missing");
+    await screenshot(page, "mirror-plain");
     await page.goBack();
     const elsewhere = page.getByRole("link", { name: "Elsewhere" });
     assert.equal(await elsewhere.getAttribute("href"), "http://elsewhere.test/page", "what is not in the mirror is on the web");

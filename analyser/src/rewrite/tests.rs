@@ -77,6 +77,15 @@ fn parts_that_are_not_to_be_fetched_are_left_out_and_links_stay() {
     let expected = "<link rel=\"stylesheet\"><img alt=\"A\">\
         <video></video><table></table><p style=\"background:url(&quot;&quot;)\">\
         <style>@import \"\"; a{b:url(\"\")}</style><a href=\"d\">d</a><blockquote cite=\"e\">e</blockquote>";
+    let mut uses = Vec::new();
+    let mut note = |url: &Url, wanted_as: Use| {
+        uses.push((url.path()[3..].to_owned(), wanted_as));
+        None
+    };
+    rewrite_html(page, Url::parse("http://example.org/a/b").unwrap(), &mut note);
+    let links: Vec<&str> = uses.iter().filter(|used| used.1 == Use::Link).map(|used| used.0.as_str()).collect();
+    let styles: Vec<&str> = uses.iter().filter(|used| used.1 == Use::Style).map(|used| used.0.as_str()).collect();
+    assert_eq!((links, styles), (vec!["d", "e"], vec!["s.css"]));
     let mut offline = |url: &Url, wanted_as: Use| (wanted_as == Use::Link).then(|| url.path()[3..].to_owned());
     assert_eq!(rewrite_html(page, Url::parse("http://example.org/a/b").unwrap(), &mut offline), expected);
 }

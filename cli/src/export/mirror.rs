@@ -20,6 +20,11 @@ use super::sink::cannot;
 use super::url_map::UrlMap;
 use crate::failure::{Failure, Result};
 
+/// For a page whose own style sheet is not in the mirror: lines that can be read, and nothing wider than the window. It stands
+/// first, so that what the page says of its looks itself still counts.
+const PLAIN_STYLE: &str = "<style>body{max-width:48rem;margin:1rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}\
+    img,video,pre{max-width:100%}pre{overflow-x:auto}</style>";
+
 /// The file of a page: the name that its URL makes, unless another page was there first.
 struct Planned {
     suffix: Option<&'static str>,
@@ -119,13 +124,19 @@ fn suffix(content_type: &str, path: &str) -> Option<&'static str> {
 fn content(plan: &Plan, name: &str, page: &Description, copy: &ReadResponse) -> Result<Vec<u8>> {
     let url = Url::parse(&page.url).map_err(Failure::failed)?;
     let text = || String::from_utf8_lossy(&copy.body);
-    let mut link = |target: &Url, wanted_as: Use| plan.link(name, target, wanted_as);
+    let mut misses_its_style = false;
+    let mut link = |target: &Url, wanted_as: Use| {
+        let link = plan.link(name, target, wanted_as);
+        misses_its_style |= wanted_as == Use::Style && link.is_none();
+        link
+    };
     Ok(match copy.kind() {
         CopyKind::Html => {
             let html = rewrite_html(&text(), url, &mut link);
             // The page may have been in another charset, and said so.
             let (doctype, rest) = html.split_at(if html.starts_with("<!doctype html>") { 15 } else { 0 });
-            format!("{doctype}<meta charset=\"utf-8\">{rest}").into_bytes()
+            let style = if misses_its_style { PLAIN_STYLE } else { "" };
+            format!("{doctype}<meta charset=\"utf-8\">{style}{rest}").into_bytes()
         }
         CopyKind::Text if copy.content_type == "text/css" => rewrite_css(&text(), url, &mut link).into_bytes(),
         _ => copy.body.to_vec(),
@@ -159,6 +170,21 @@ mod tests {
         assert_eq!(relative("a/index.html", "a/index.html"), "index.html");
         assert_eq!(relative("a/b/c.html", "a/index.html"), "../index.html");
         assert_eq!(relative("a/b/c.html", "d/e%20f.html"), "../../d/e%2520f.html");
+    }
+
+    #[test]
+    fn a_page_without_its_style_gets_a_plain_one() {
+        let mut plan = Plan::default();
+        plan.files.entry("http://a/a.css", Planned { suffix: None, other_name: None });
+        let written = |html: &str| {
+            let copy = ReadResponse { body: html.to_owned().into(), kind: CopyKind::Html.into(), ..Default::default() };
+            let page = Description { url: "http://a/".into(), ..Description::default() };
+            String::from_utf8(content(&plan, "a/index.html", &page, &copy).ok().unwrap()).unwrap()
+        };
+        let plain = format!("<!doctype html><meta charset=\"utf-8\">{PLAIN_STYLE}<link rel=\"stylesheet\">x");
+        assert_eq!(written("<!doctype html><link rel=stylesheet href=b.css>x"), plain);
+        let own = "<meta charset=\"utf-8\"><link href=\"a.css\" rel=\"stylesheet\"><link rel=\"icon\"><img>x";
+        assert_eq!(written("<link rel=stylesheet href=a.css><link rel=icon href=i><img src=c>x"), own);
     }
 
     #[test]

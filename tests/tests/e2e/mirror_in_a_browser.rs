@@ -57,7 +57,14 @@ fn site() -> LiveWeb {
     };
     put("/list?page=1&sort=a+b", &page("List 1", "/static/site.css", &list(2)));
     put("/list?page=2&sort=a+b", &page("List 2", "/static/site.css", &list(1)));
-    put("/50%25", &page("Half the price", "/static/site.css", "<p><a href='/'>Home</a></p>"));
+    put(
+        "/50%25",
+        &page(
+            "Half the price",
+            "/static/other.css",
+            "<p>Nothing links to the style of this page but the page.</p><p><a href='/'>Home</a></p>",
+        ),
+    );
     let library = "<p>一座图书馆。</p><p><a href='/'>Home</a></p>";
     put("/%E5%9B%BE%E4%B9%A6%E9%A6%86/", &page("图书馆", "../static/site.css", library));
     // In windows-1250, which only the page itself says.
@@ -77,6 +84,7 @@ fn site() -> LiveWeb {
         "text/css",
         b"nav { border-top: 3px solid rgb(200, 60, 60); padding: 1em 0 } nav a { margin-right: 1em }",
     );
+    web.put_file("/static/other.css", "text/css", b"body { display: none }");
     web.put_file("/static/photo.gif", UNTYPED, &picture(70, 130, 180));
     web.put_file("/static/stripe.gif", UNTYPED, &picture(220, 235, 225));
     web.put_file("/static/boat.jpg", "image/jpeg", b"no crawl asks for it");
