@@ -120,6 +120,8 @@ impl<'p> Extraction<'p> {
         }
         match tag {
             Tag::Svg if !self_closing => self.foreign.open(name),
+            // Its end is no end of any other: at no depth there is nothing to come back from.
+            Tag::Template if self.template_depth == 0 && is_shadow_root(attributes) => {}
             Tag::Template => self.template_depth += 1,
             _ if self.template_depth > 0 => self.raw = tag.content_state().map(|_| Raw::Dropped),
             _ => self.start_visible(tag, name, attributes),
@@ -310,6 +312,13 @@ impl<'p> Extraction<'p> {
         self.text.end_word();
         self.links.end_word();
     }
+}
+
+/// Whether a template is the visible content of the element it stands in (a declarative shadow root), and not a pattern for
+/// scripts. A browser takes only the first of an element, and only of elements that can have one; that is not looked at.
+fn is_shadow_root(attributes: &Attributes) -> bool {
+    let mode = attributes.get(Attribute::ShadowRootMode).unwrap_or_default();
+    mode.eq_ignore_ascii_case(b"open") || mode.eq_ignore_ascii_case(b"closed")
 }
 
 fn is_linked_data(kind: &[u8]) -> bool {

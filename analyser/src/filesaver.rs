@@ -2,7 +2,8 @@
 //!
 //! A page comes in over [`service`]; its records are made and compressed on the CPU pool ([`prepare`]); one writer
 //! thread ([`commit`]) appends batches to the [`archive`] and the [`description_log`], syncs both, and only then
-//! acknowledges. A body that is in the archive already ([`known_contents`]) is not kept twice. [`follow`] gives readers of the
+//! acknowledges. A body that is in the archive already ([`known_contents`]) is not kept twice, and a visit to a page that is
+//! as it was names the record that has it ([`earlier_record`]). [`follow`] gives readers of the
 //! log what is durable; [`read`] gives back what stands in the archive, which it finds by the [`archive_index`] beside each
 //! file. [`recover`] puts right what a killed process left.
 //!
@@ -11,6 +12,7 @@
 
 mod service;
 mod prepare;
+mod earlier_record;
 mod warc;
 mod gzip;
 mod known_contents;
@@ -57,6 +59,8 @@ pub use warc::warcinfo;
 pub const DEFAULT_SEGMENT_BYTES: u64 = 1 << 30;
 /// Larger descriptions are refused, so that each fits in a message to a follower.
 pub const MAX_DESCRIPTION_BYTES: usize = 16 << 20;
+/// The status of a page that is as it was. A visit with this answer is noted, and adds no page.
+pub(crate) const NOT_MODIFIED: u32 = 304;
 /// Commands waiting for the writer.
 const QUEUED_COMMANDS: usize = 256;
 /// Bodies of pages between their arrival and their commit, all streams together.

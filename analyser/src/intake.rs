@@ -21,6 +21,7 @@ use crate::analyse::{AnalyserConfig, Analysis, Begun, Document, begin, finish};
 use crate::convert::Converter;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
+use crate::filesaver::NOT_MODIFIED;
 use crate::filtering::{self, CompiledFilters};
 use crate::metrics;
 use crate::sitemap;
@@ -184,6 +185,11 @@ impl Intake {
         let Some(page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
+        if page.status == NOT_MODIFIED {
+            return self
+                .save(UnderWay { page_id, bytes: 0 }, SaveRequest { page: Some(page), ..SaveRequest::default() })
+                .await;
+        }
         let under_way = UnderWay { page_id, bytes: page.body.len() };
         self.bytes_under_way += under_way.bytes;
         let tools = self.tools.clone();
@@ -215,6 +221,7 @@ impl Intake {
             usability: analysis.description.usability,
             generation_rule: analysis.description.generation_rule.clone(),
             enumeration_rule: analysis.description.enumeration_rule.clone(),
+            not_converted: analysis.description.not_converted.clone(),
             ..ParsedPage::default()
         };
         self.answer(page_id, Event::Parsed(parsed)).await?;

@@ -14,8 +14,19 @@ use url::Url;
 
 pub use css::rewrite_css;
 
-/// Gives the address to write for one that the page names.
-pub type LinkRewriter<'l> = dyn FnMut(&Url) -> String + 'l;
+/// What a page wants with an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A reader may go there.
+    Link,
+    /// The browser fetches it by itself, to show the page as it is meant: a style sheet of its own.
+    Style,
+    /// The browser fetches it by itself, to show it as a part of the page: an image, what a style refers to.
+    Part,
+}
+
+/// Gives the address to write for one that the page names, or `None` to leave it out.
+pub type LinkRewriter<'l> = dyn FnMut(&Url, Use) -> Option<String> + 'l;
 
 /// `base` is the page's own address.
 pub fn rewrite_html(html: &str, base: Url, link: &mut LinkRewriter<'_>) -> String {
@@ -38,7 +49,7 @@ pub(crate) struct References<'l, 'f> {
 
 impl References<'_, '_> {
     /// What to write for a reference; `None` where it must not be followed.
-    fn resolve(&mut self, reference: &str) -> Option<String> {
+    fn resolve(&mut self, reference: &str, wanted_as: Use) -> Option<String> {
         let reference = reference.trim();
         let is_image_data = reference.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("data:image/"));
         if is_image_data || (reference.starts_with('#') && !self.base_is_stated) {
@@ -46,7 +57,7 @@ impl References<'_, '_> {
         }
         let target = self.base.join(reference).ok()?;
         match target.scheme() {
-            "http" | "https" => Some((self.link)(&target)),
+            "http" | "https" => (self.link)(&target, wanted_as),
             "mailto" | "tel" => Some(target.into()),
             _ => None,
         }
@@ -138,9 +149,14 @@ impl Rewriter<'_, '_> {
         self.open_text = OF_TEXT.into_iter().find(|of_text| *of_text == name);
         self.out.push('<');
         self.out.push_str(shown_name(&name));
+        let href_is = match &*name {
+            "link" if has_rel(tag, "stylesheet") => Use::Style,
+            "link" => Use::Part,
+            _ => Use::Link,
+        };
         for (attribute, value) in &tag.attributes {
             let attribute = String::from_utf8_lossy(attribute);
-            if let Some(value) = self.attribute(&attribute, &String::from_utf8_lossy(value)) {
+            if let Some(value) = self.attribute(&attribute, &String::from_utf8_lossy(value), href_is) {
                 self.out.push(' ');
                 self.out.push_str(&attribute);
                 self.out.push_str("=\"");
@@ -152,11 +168,15 @@ impl Rewriter<'_, '_> {
     }
 
     /// The value to write, or `None` to leave the attribute out.
-    fn attribute(&mut self, name: &str, value: &str) -> Option<String> {
+    fn attribute(&mut self, name: &str, value: &str, href_is: Use) -> Option<String> {
         match name {
             _ if !is_name(name) || name.starts_with("on") => None,
-            "href" | "src" | "poster" | "cite" | "background" | "longdesc" => self.references.resolve(value),
-            "srcset" | "imagesrcset" => Some(srcset::rewrite(value, &mut self.references)),
+            "href" => self.references.resolve(value, href_is),
+            "cite" | "longdesc" => self.references.resolve(value, Use::Link),
+            "src" | "poster" | "background" => self.references.resolve(value, Use::Part),
+            "srcset" | "imagesrcset" => {
+                Some(srcset::rewrite(value, &mut self.references)).filter(|candidates| !candidates.is_empty())
+            }
             "style" => Some(css::rewrite(value, &mut self.references)),
             "action" | "formaction" | "srcdoc" | "ping" | "http-equiv" | "integrity" | "crossorigin" | "nonce"
             | "data" | "codebase" | "classid" | "archive" | "manifest" | "is" | "target" => None,
@@ -210,12 +230,14 @@ fn shown_name(name: &str) -> &str {
 fn is_wanted(name: &str, tag: &StartTag<()>) -> bool {
     match name {
         "meta" => attribute(tag, "http-equiv").is_none() && attribute(tag, "charset").is_none(),
-        "link" => attribute(tag, "rel").is_some_and(|rel| {
-            rel.split_ascii_whitespace()
-                .any(|rel| rel.eq_ignore_ascii_case("stylesheet") || rel.eq_ignore_ascii_case("icon"))
-        }),
+        "link" => has_rel(tag, "stylesheet") || has_rel(tag, "icon"),
         _ => true,
     }
+}
+
+fn has_rel(tag: &StartTag<()>, wanted: &str) -> bool {
+    let rel = attribute(tag, "rel").unwrap_or_default();
+    rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case(wanted))
 }
 
 fn attribute(tag: &StartTag<()>, name: &str) -> Option<String> {

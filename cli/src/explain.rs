@@ -39,6 +39,7 @@ fn as_json(answer: &ExplainResponse) -> serde_json::Value {
             "in_index": verdict.in_index,
             "enumeration": said(&verdict.enumeration),
             "generation": said(&verdict.generation),
+            "not_converted": saved(verdict).and_then(|outcome| said(&outcome.not_converted)),
             "usability": saved(verdict).map(|outcome| outcome.usability),
             "visits": verdict.visits.iter().map(visit).collect::<Vec<_>>(),
             "discovered_from": said(&verdict.discovered_from),
@@ -129,6 +130,9 @@ fn print(answer: &ExplainResponse) {
             say!("    status {}, {} bytes, {when}", outcome.status, outcome.bytes);
             if let Some(position) = &outcome.archive {
                 say!("    archived in {} at byte {}", position.file, position.offset);
+            }
+            if let Some(reason) = saved(verdict).and_then(|outcome| said(&outcome.not_converted)) {
+                say!("    kept, but its text could not be read: {reason}");
             }
             if verdict.state == "saved" {
                 say!("    {}", if verdict.in_index { "in the index" } else { "kept out of the index" });

@@ -61,9 +61,26 @@ pub async fn run(command: ExportCommand, config: &Config) -> Result<End> {
         () = shutdown.token.cancelled() => None,
     };
     connection.close().await;
-    let Some(written) = ended else { return Ok(End::Interrupted) };
+    let Some(written) = ended else {
+        report_interruption(&command);
+        return Ok(End::Interrupted);
+    };
     report(&written?, &common);
     Ok(End::Done)
+}
+
+/// The files of a directory stay as far as they were written; a single file leaves nothing.
+fn report_interruption(command: &ExportCommand) {
+    let Some(output) = common(command).output.filter(|path| *path != Path::new("-")) else { return };
+    let is_directory = match command {
+        ExportCommand::Mirror { .. } => true,
+        ExportCommand::Text { .. } => text::is_directory(output),
+        _ => false,
+    };
+    match is_directory {
+        true => eprintln!("interrupted: {} is not complete; the same command completes it", output.display()),
+        false => eprintln!("interrupted: nothing was written to {}", output.display()),
+    }
 }
 
 fn common(command: &ExportCommand) -> Common<'_> {

@@ -181,6 +181,7 @@ impl Courier {
                     sitemaps: page.sitemaps,
                     generation_rule: page.generation_rule,
                     enumeration_rule: page.enumeration_rule,
+                    not_converted: page.not_converted,
                 };
                 Event::Parsed { page: id, parsed }
             }

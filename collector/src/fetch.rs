@@ -21,12 +21,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
-use ::http::{HeaderValue, Method};
+use ::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use reqwest::{Request, Response};
 use seine_common::clock::Clock;
 use seine_common::url::CanonicalUrl;
-use seine_proto::common::v1::Header;
+use seine_proto::common::v1::{ArchivePosition, Header};
 use seine_proto::monitor::v1::OutcomeKind;
 
 use self::body::BodyError;
@@ -44,7 +44,7 @@ pub struct FetchLimits {
     pub timeout: Duration,
 }
 
-/// A page as it came from the network.
+/// A page as it came from the network; with status 304, the visit to one that the archive has.
 #[derive(Debug)]
 pub struct Page {
     pub request_head: Bytes,
@@ -58,10 +58,12 @@ pub struct Page {
 }
 
 /// The marks of the page that is known: one that still has them is not sent again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     pub etag: String,
     pub last_modified: String,
+    /// Where the archive has it; `None` for what is not kept there.
+    pub archive: Option<ArchivePosition>,
 }
 
 impl Known {
@@ -123,12 +125,13 @@ impl OriginClient {
         sent.extend(get.headers().clone());
         let mut response = self.send(get, request).await?;
         let status = response.status();
-        if !status.is_success() {
+        let is_visit = status == StatusCode::NOT_MODIFIED && known.archive.is_some();
+        if !status.is_success() && !is_visit {
             let ending = Ending::of_answer(url, status.as_u16(), response.headers(), fetched_at_ms);
             body::drain(&mut response).await;
             return Err(ending);
         }
-        if !limits.any_type && !content_type::is_wanted(response.headers()) {
+        if !is_visit && !limits.any_type && !content_type::is_wanted(response.headers()) {
             let kind = response.headers().get(::http::header::CONTENT_TYPE).map(|value| value.as_bytes());
             let detail = String::from_utf8_lossy(kind.unwrap_or_default()).into_owned();
             return Err(Ending::new(OutcomeKind::UnwantedType, detail).with_status(status.as_u16()));

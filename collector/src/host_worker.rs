@@ -279,10 +279,11 @@ impl HostWorker {
         let queued = self.window.take_first()?;
         debug_assert_eq!(&*queued.url, url.as_str());
         let (depth, is_sitemap) = (queued.depth, queued.is_sitemap);
-        let known = queued
-            .revisit
-            .as_ref()
-            .map(|revisit| Known { etag: revisit.etag.clone(), last_modified: revisit.last_modified.clone() });
+        let known = queued.revisit.as_ref().map(|revisit| Known {
+            etag: revisit.etag.clone(),
+            last_modified: revisit.last_modified.clone(),
+            archive: revisit.archive.clone(),
+        });
         let page = self.pages.take(queued, true);
         let request = self.pacing.start(now);
         let known = known.unwrap_or_default();

@@ -6,7 +6,16 @@ use seine_analyser::{AnalyserConfig, analyse};
 use seine_proto::common::v1::{FetchedPage, Header};
 
 const CHARSETS: [&str; 10] = [
-    "", "utf-8", "utf-16le", "gb18030", "big5", "shift_jis", "euc-kr", "iso-2022-jp", "windows-1250", "x-user-defined",
+    "",
+    "utf-8",
+    "utf-16le",
+    "gb18030",
+    "big5",
+    "shift_jis",
+    "euc-kr",
+    "iso-2022-jp",
+    "windows-1250",
+    "x-user-defined",
 ];
 const ENCODINGS: [&str; 6] = ["", "gzip", "deflate", "br", "zstd", "gzip, br"];
 

@@ -173,6 +173,7 @@ pub fn revisit(record: &UrlRecord, now_ms: i64, gone_after_ms: u64, excluded_by:
         withdraw: excluded_by.filter(|_| saved).unwrap_or_default(),
         saved,
         keep_document: false,
+        archive: record.outcome.archive.clone().filter(|_| saved),
     }
 }
 
@@ -210,6 +211,7 @@ fn unchanged(before: Outcome, answer: Outcome) -> Outcome {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use seine_proto::common::v1::ArchivePosition;
 
     use super::*;
 
@@ -253,6 +255,17 @@ mod tests {
         assert_eq!(record.outcome.etag, "\"1\"");
         assert_eq!(record.history.unwrap().visits, 2);
         assert_eq!(record.visits.len(), 2);
+    }
+
+    #[test]
+    fn a_visit_is_told_where_the_archive_has_the_page_also_after_it_was_unchanged() {
+        let archive = Some(ArchivePosition { file: "a.warc.gz".into(), offset: 7, length: 9 });
+        let mut record = saved(7, 10);
+        record.outcome.archive = archive.clone();
+        let again = visit(record, OutcomeKind::NotModified, 20);
+        assert_eq!(revisit(&again, 30, DAY as u64, None).archive, archive);
+        let gone = visit(visit(again, OutcomeKind::NotFound, 30), OutcomeKind::NotFound, 40 + DAY);
+        assert_eq!((gone.outcome.kind(), revisit(&gone, 50, 0, None).archive), (OutcomeKind::Gone, None));
     }
 
     proptest! {

@@ -175,6 +175,16 @@ fn links_that_only_look_like_links_are_none() {
 }
 
 #[test]
+fn what_browsers_show_of_a_shadow_root_is_part_of_the_page() {
+    let html = "<my-menu><template shadowrootmode=Open><style>no</style><nav><a href=a>one</a> \
+        <b-tn><template shadowroot=open shadowrootmode=closed>two</template></b-tn>\
+        <template>no<template shadowrootmode=open>no</template>no</template></nav></template></my-menu> three \
+        <template shadowrootmode=none>no</template><template shadowrootmode>no</template><p>four";
+    assert_eq!(text(html), "one two\nthree\nfour");
+    assert_eq!(urls(html), ["http://example.org/dir/a"]);
+}
+
+#[test]
 fn meta_tags_describe_the_page() {
     let mut extraction = Extraction::new("seine");
     let html = "<html lang=' '><html lang=cs-CZ><meta name=Description content=' Short\n one '><meta name=description content=second>\

@@ -13,6 +13,7 @@ use time::macros::format_description;
 
 use super::known_contents::{Original, PayloadDigest};
 use super::record::{self, Record};
+use super::warc::SERVER_NOT_MODIFIED;
 
 pub(crate) const REVISIT_MIME: &str = "warc/revisit";
 const TIMESTAMP_DIGITS: usize = 14;
@@ -46,6 +47,8 @@ impl Capture {
     pub fn of_record(record: &Record<'_>) -> Option<(String, Self)> {
         let is_revisit = match record.kind() {
             "response" => false,
+            // A visit that was answered 304 is no copy.
+            "revisit" if record.field("WARC-Profile") == Some(SERVER_NOT_MODIFIED) => return None,
             "revisit" => true,
             _ => return None,
         };

@@ -236,14 +236,18 @@ impl Writer {
                     self.archive_bytes.extend_from_slice(&page.records.companions);
                     let length = page.records.capture.len() as u64;
                     let own = ArchivePosition { file: archive_name.to_owned(), offset, length };
-                    self.index_bytes.extend_from_slice(page.index_line(&own).as_bytes());
+                    if let Some(line) = page.index_line(&own) {
+                        self.index_bytes.extend_from_slice(line.as_bytes());
+                    }
                     let new_content = page.new_content(&own);
                     let readable = page.original.as_ref().map_or(own, |original| original.position());
-                    (readable, new_content, &page.entry)
+                    (readable, new_content, page.entry.as_ref())
                 }
-                Item::Withdrawal { entry, .. } => (nowhere(), None, entry),
+                Item::Withdrawal { entry, .. } => (nowhere(), None, Some(entry)),
             };
-            entry.write(&archive, &mut self.log_bytes);
+            if let Some(entry) = entry {
+                entry.write(&archive, &mut self.log_bytes);
+            }
             placed.push(Placed { archive, new_content, log_end: log_start + self.log_bytes.len() as u64 });
         }
         placed

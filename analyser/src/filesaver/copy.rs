@@ -59,7 +59,7 @@ impl PageCopy {
         let (CopyKind::Html, Ok(base)) = (self.kind, Url::parse(url)) else { return self };
         let text = String::from_utf8_lossy(&self.body);
         let text = &text[..text.floor_char_boundary(MAX_SAFE_BYTES)];
-        let body = rewrite_html(text, base, &mut |target| target.as_str().to_owned()).into_bytes();
+        let body = rewrite_html(text, base, &mut |target, _| Some(target.as_str().to_owned())).into_bytes();
         Self { body, ..self }
     }
 }

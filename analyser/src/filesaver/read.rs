@@ -87,7 +87,7 @@ fn find(dir: &Path, wanted: &Capture, with_body: bool) -> Result<ArchivePosition
     original.and_then(|original| original.position()).ok_or_else(not_found)
 }
 
-fn open(dir: &Path, position: &ArchivePosition) -> Result<File, Error> {
+pub(super) fn open(dir: &Path, position: &ArchivePosition) -> Result<File, Error> {
     let name = &position.file;
     if name.contains(['/', '\\', '\0']) || !name.ends_with(SEALED_SUFFIX) {
         return Err(not_archived(position));

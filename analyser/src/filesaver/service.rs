@@ -122,8 +122,8 @@ async fn take_page(shared: Arc<Shared>, mut request: SaveRequest, queued: OwnedS
             Err(error) => ack.failed(error.to_string()),
         };
     }
-    let known = Arc::clone(&shared.known);
-    match shared.cpu.run(move || PreparedPage::of(request, &known)).await {
+    let (known, archive) = (Arc::clone(&shared.known), Arc::clone(&shared.archive_dir));
+    match shared.cpu.run(move || PreparedPage::of(request, &known, &archive)).await {
         Ok(Ok(page)) => {
             // A closed writer drops the command, and with it the acknowledgement, which tells the client.
             let _ = shared.command(Command::Save { page, ack, queued }).await;

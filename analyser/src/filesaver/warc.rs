@@ -2,7 +2,7 @@
 //!
 //! Responsible for the form of records: headers, digests, identifiers. Not responsible for where they are written. A page
 //! is a capture, with its request and what was found out about it behind it: the response, or where the archive holds the
-//! same body already, a `revisit` record that names where.
+//! same body already, a `revisit` record that names where. A visit that was answered 304 is a `revisit` record too.
 //! Bodies go in as received; a transfer encoding that the HTTP client has undone is named `X-Archive-Orig-…`, because
 //! readers would otherwise try to undo it again.
 
@@ -16,6 +16,7 @@ use sha1::{Digest, Sha1};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use super::earlier_record::EarlierRecord;
 use super::gzip;
 use super::known_contents::{Original, PayloadDigest};
 use crate::error::Error;
@@ -28,7 +29,16 @@ pub(crate) struct PageRecords {
     pub companions: Vec<u8>,
 }
 
-const REVISIT_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+const IDENTICAL_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+pub(crate) const SERVER_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+
+/// What a revisit record says of the record that holds the body.
+struct Reference<'r> {
+    profile: &'static str,
+    url: &'r str,
+    date: Option<Cow<'r, str>>,
+    record_id: Option<&'r str>,
+}
 
 /// Latest date that a WARC file can name: the end of the year 9999.
 const LAST_DATE_MS: i64 = 253_402_300_799_999;
@@ -41,6 +51,35 @@ impl PageRecords {
         payload: &PayloadDigest,
         original: Option<&Original>,
     ) -> Result<Self, Error> {
+        let reference = original.map(|original| Reference {
+            profile: IDENTICAL_PAYLOAD,
+            url: &original.url,
+            date: Some(date_to_the_second(original.at_ms).into()),
+            record_id: None,
+        });
+        let payload = format!("sha1:{}", BASE32.encode(payload));
+        Self::with(page, description, Some(&payload), reference.as_ref())
+    }
+
+    /// Of a visit that was answered 304; `earlier` is the record that holds the body, as far as it can be read.
+    pub fn of_visit(page: &FetchedPage, earlier: Option<&EarlierRecord>) -> Result<Self, Error> {
+        let reference = Reference {
+            profile: SERVER_NOT_MODIFIED,
+            url: earlier.map_or(&page.url, |earlier| &earlier.url),
+            date: earlier.map(|earlier| earlier.date.as_str().into()),
+            record_id: earlier.map(|earlier| earlier.id.as_str()),
+        };
+        let crawl = page.lease.as_ref().map(|lease| lease.crawl.clone()).unwrap_or_default();
+        let description = Description { crawl, ..Description::default() };
+        Self::with(page, &description, earlier.map(|earlier| earlier.payload.as_str()), Some(&reference))
+    }
+
+    fn with(
+        page: &FetchedPage,
+        description: &Description,
+        payload: Option<&str>,
+        reference: Option<&Reference<'_>>,
+    ) -> Result<Self, Error> {
         // A line break in a header would let a page write headers of its own.
         if page.url.is_empty() || page.url.bytes().any(|byte| !byte.is_ascii_graphic()) {
             return Err(Error::UnsafeUrl(page.url.clone()));
@@ -51,22 +90,35 @@ impl PageRecords {
         if let Some(metadata) = metadata(page, description, &date, id) {
             companions.extend_from_slice(&metadata);
         }
-        Ok(Self { capture: capture(page, &date, id, payload, original), companions })
+        Ok(Self { capture: capture(page, &date, id, payload, reference), companions })
     }
 }
 
-fn capture(page: &FetchedPage, date: &str, id: Uuid, payload: &PayloadDigest, original: Option<&Original>) -> Vec<u8> {
+fn capture(
+    page: &FetchedPage,
+    date: &str,
+    id: Uuid,
+    payload: Option<&str>,
+    reference: Option<&Reference<'_>>,
+) -> Vec<u8> {
     let head = head(&page.response_head, || Cow::Owned(format!("HTTP/1.1 {}", page.status)));
-    let kind = if original.is_some() { "revisit" } else { "response" };
-    let body: &[u8] = if original.is_some() { &[] } else { &page.body };
+    let kind = if reference.is_some() { "revisit" } else { "response" };
+    let body: &[u8] = if reference.is_some() { &[] } else { &page.body };
     let mut record = Record::new(kind, id, date, body.len() + head.len());
     record.line("WARC-Target-URI", &page.url);
     record.address(&page.ip);
-    record.line("WARC-Payload-Digest", &format_args!("sha1:{}", BASE32.encode(payload)));
-    if let Some(original) = original {
-        record.line("WARC-Profile", &REVISIT_PROFILE);
-        record.line("WARC-Refers-To-Target-URI", &original.url);
-        record.line("WARC-Refers-To-Date", &date_to_the_second(original.at_ms));
+    if let Some(payload) = payload {
+        record.line("WARC-Payload-Digest", &payload);
+    }
+    if let Some(reference) = reference {
+        record.line("WARC-Profile", &reference.profile);
+        record.line("WARC-Refers-To-Target-URI", &reference.url);
+        if let Some(date) = &reference.date {
+            record.line("WARC-Refers-To-Date", date);
+        }
+        if let Some(id) = reference.record_id {
+            record.line("WARC-Refers-To", &id);
+        }
     }
     record.line("Content-Type", &"application/http;msgtype=response");
     record.finish(&[&head, body])
@@ -289,6 +341,35 @@ mod tests {
         ] {
             assert!(header.lines().any(|found| found == line), "{line} in {header}");
         }
+    }
+
+    #[test]
+    fn a_visit_to_an_unchanged_page_names_the_record_that_has_it() {
+        let head = "HTTP/1.1 304 Not Modified\r\netag: \"a\"\r\n\r\n";
+        let page = FetchedPage { status: 304, response_head: head.into(), body: Default::default(), ..page() };
+        let earlier = EarlierRecord {
+            id: "<urn:uuid:1>".into(),
+            url: "http://example.org/first".into(),
+            date: "2020-09-13T12:26:40.999Z".into(),
+            payload: "sha1:6VMT7HTE2K745SIQUUYG3CKPEJVFD5GH".into(),
+        };
+        let record = text(&PageRecords::of_visit(&page, Some(&earlier)).unwrap().capture);
+        let (header, block) = record.split_once("\r\n\r\n").unwrap();
+        assert_eq!(block, format!("{head}\r\n\r\n"));
+        for line in [
+            "WARC-Type: revisit",
+            "WARC-Target-URI: http://example.org/a",
+            "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified",
+            "WARC-Refers-To-Target-URI: http://example.org/first",
+            "WARC-Refers-To-Date: 2020-09-13T12:26:40.999Z",
+            "WARC-Refers-To: <urn:uuid:1>",
+            "WARC-Payload-Digest: sha1:6VMT7HTE2K745SIQUUYG3CKPEJVFD5GH",
+        ] {
+            assert!(header.lines().any(|found| found == line), "{line} in {header}");
+        }
+        let alone = text(&PageRecords::of_visit(&page, None).unwrap().capture);
+        assert!(alone.contains("WARC-Refers-To-Target-URI: http://example.org/a\r\n"), "{alone}");
+        assert!(!alone.contains("WARC-Refers-To-Date") && !alone.contains("WARC-Payload-Digest"), "{alone}");
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) enum Attribute {
     Hidden,
     AriaHidden,
     Style,
+    /// Of a template that the browser shows at once, in its place.
+    ShadowRootMode,
 }
 
 impl Attribute {
@@ -78,6 +80,7 @@ impl Attribute {
             Tag::Html => matches!(attribute, Self::Lang | Self::Manifest),
             Tag::Body => matches!(attribute, Self::Background | Self::Class | Self::Id),
             Tag::Quoted => attribute == Self::Cite,
+            Tag::Template => attribute == Self::ShadowRootMode,
             Tag::Time => matches!(attribute, Self::Datetime | Self::ItemProperty),
             Tag::Cell(Cell::Input) => matches!(attribute, Self::Src | Self::Action),
             Tag::Cell(Cell::Button) => attribute == Self::Action || attribute.describes_a_container(),
@@ -124,6 +127,7 @@ impl Attribute {
             b"hidden" => Self::Hidden,
             b"aria-hidden" => Self::AriaHidden,
             b"style" => Self::Style,
+            b"shadowrootmode" => Self::ShadowRootMode,
             _ => return None,
         })
     }

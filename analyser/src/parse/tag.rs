@@ -154,7 +154,6 @@ impl Tag {
                 | Self::Emphasis
                 | Self::Break
                 | Self::Title
-                | Self::Template
                 | Self::Fallback
                 | Self::Style
                 | Self::Verbatim

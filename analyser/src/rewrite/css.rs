@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::{LinkRewriter, References};
+use super::{LinkRewriter, References, Use};
 
 /// `base` is the address of the style sheet.
 pub fn rewrite_css(css: &str, base: Url, link: &mut LinkRewriter<'_>) -> String {
@@ -24,7 +24,7 @@ pub(super) fn rewrite(css: &str, references: &mut References<'_, '_>) -> String 
             continue;
         };
         // An escape could hide what the address really is.
-        let target = if reference.contains('\\') { None } else { references.resolve(reference) };
+        let target = if reference.contains('\\') { None } else { references.resolve(reference, Use::Part) };
         let target = target.unwrap_or_default().replace(['"', '\\', '\n', '\r'], "");
         out.push_str(&if keyword == "url(" { format!("url(\"{target}\")") } else { format!("@import \"{target}\"") });
         at = behind + length;

@@ -1,6 +1,6 @@
 //! The list of images in `srcset`: each an address, with or without a width or density behind it.
 
-use super::References;
+use super::{References, Use};
 
 pub(super) fn rewrite(value: &str, references: &mut References<'_, '_>) -> String {
     let mut candidates = Vec::new();
@@ -16,7 +16,7 @@ pub(super) fn rewrite(value: &str, references: &mut References<'_, '_>) -> Strin
                 (url, behind[..end].trim(), behind[end..].trim_start_matches(','))
             }
         };
-        if let Some(url) = references.resolve(url) {
+        if let Some(url) = references.resolve(url, Use::Part) {
             // Only what a descriptor can be.
             let is_descriptor = descriptor.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
             let url = url.replace(',', "%2C");

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn safe(html: &str) -> String {
-    rewrite_html(html, Url::parse("http://example.org/a/b").unwrap(), &mut |url| url.as_str().to_owned())
+    rewrite_html(html, Url::parse("http://example.org/a/b").unwrap(), &mut |url, _| Some(url.as_str().to_owned()))
 }
 
 #[test]
@@ -60,13 +60,34 @@ fn known_tricks_do_not_get_through() {
 
 #[test]
 fn images_and_styles_keep_their_addresses_through_the_rewriter() {
-    let mirror = |url: &Url| format!("m{}", url.path());
+    let mirror = |url: &Url, _: Use| Some(format!("m{}", url.path()));
     let page = "<img srcset='a.png 1x, /b.png 2x,c,d 3x' src=\"data:image/png;base64,AA\">\
         <p style=\"background:url( 'x.png' ) red\"><style>@import \"y.css\"; a{b:URL(z.png)} c{d:url(data:image/gif;base64,R)}</style>";
     let expected = "<img src=\"data:image/png;base64,AA\" srcset=\"m/a/a.png 1x, m/b.png 2x, m/a/c%2Cd 3x\">\
         <p style=\"background:url(&quot;m/a/x.png&quot;) red\"><style>@import \"m/a/y.css\"; a{b:url(\"m/a/z.png\")} c{d:url(\"data:image/gif;base64,R\")}</style>";
     let mut rewriter = mirror;
     assert_eq!(rewrite_html(page, Url::parse("http://example.org/a/b").unwrap(), &mut rewriter), expected);
+}
+
+#[test]
+fn parts_that_are_not_to_be_fetched_are_left_out_and_links_stay() {
+    let page = "<link rel=stylesheet href=s.css><img src=a.png srcset='b.png 2x, c.png' alt=A>\
+        <video poster=p.png src=v.mp4></video><table background=t.png></table><p style='background:url(x.png)'>\
+        <style>@import 'y.css'; a{b:url(z.png)}</style><a href=d>d</a><blockquote cite=e>e</blockquote>";
+    let expected = "<link rel=\"stylesheet\"><img alt=\"A\">\
+        <video></video><table></table><p style=\"background:url(&quot;&quot;)\">\
+        <style>@import \"\"; a{b:url(\"\")}</style><a href=\"d\">d</a><blockquote cite=\"e\">e</blockquote>";
+    let mut uses = Vec::new();
+    let mut note = |url: &Url, wanted_as: Use| {
+        uses.push((url.path()[3..].to_owned(), wanted_as));
+        None
+    };
+    rewrite_html(page, Url::parse("http://example.org/a/b").unwrap(), &mut note);
+    let links: Vec<&str> = uses.iter().filter(|used| used.1 == Use::Link).map(|used| used.0.as_str()).collect();
+    let styles: Vec<&str> = uses.iter().filter(|used| used.1 == Use::Style).map(|used| used.0.as_str()).collect();
+    assert_eq!((links, styles), (vec!["d", "e"], vec!["s.css"]));
+    let mut offline = |url: &Url, wanted_as: Use| (wanted_as == Use::Link).then(|| url.path()[3..].to_owned());
+    assert_eq!(rewrite_html(page, Url::parse("http://example.org/a/b").unwrap(), &mut offline), expected);
 }
 
 proptest! {
@@ -81,6 +102,6 @@ proptest! {
 
     #[test]
     fn no_style_makes_it_panic(css in "(url\\(|@import|[\"')a\\\\ é]){0,20}") {
-        rewrite_css(&css, Url::parse("http://example.org/").unwrap(), &mut |url| url.to_string());
+        rewrite_css(&css, Url::parse("http://example.org/").unwrap(), &mut |url, _| Some(url.to_string()));
     }
 }

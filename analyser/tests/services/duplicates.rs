@@ -1,5 +1,6 @@
-//! The same content is kept once, and every page that had it can still be read.
+//! The same content is kept once, and every page that had it can still be read. Visits to unchanged pages are noted.
 
+use seine_proto::common::v1::{ArchivePosition, FetchedPage};
 use seine_proto::filesaver::v1::{Capture, ReadForm, ReadRequest, SaveRequest, SealRequest, read_request::Record};
 
 use crate::support::*;
@@ -48,6 +49,103 @@ async fn a_body_that_was_saved_before_is_named_instead_and_can_still_be_read() {
         assert_eq!(body_of(&node, Record::Capture(capture)).await, (url(0), text()), "page {number}");
     }
     node.close().await;
+}
+
+fn visit(number: u64, known: Option<ArchivePosition>) -> SaveRequest {
+    let page = FetchedPage {
+        status: 304,
+        response_head: "HTTP/1.1 304 Not Modified\r\netag: \"a\"\r\n\r\n".into(),
+        fetched_at_ms: 1_800_000_000_000,
+        body: Default::default(),
+        known,
+        ..page(number)
+    };
+    SaveRequest { page_id: number, page: Some(page), ..SaveRequest::default() }
+}
+
+#[tokio::test]
+async fn a_visit_to_an_unchanged_page_is_a_record_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::open(dir.path());
+    let first = node.save(vec![request(0)]).await.remove(0);
+    let visited = node.save(vec![visit(0, first.archive.clone())]).await.remove(0);
+    assert_eq!(visited.log_offset, first.log_offset, "nothing new is known of the page");
+    let record = record_at(dir.path(), &visited.archive.unwrap());
+    let original = record_at(dir.path(), &first.archive.clone().unwrap());
+    let field = |record: &str, name: &str| {
+        let name = format!("{name}: ");
+        record.lines().find_map(|line| line.strip_prefix(&name)).map(str::to_owned)
+    };
+    assert!(
+        record.contains("WARC-Type: revisit\r\n") && record.contains("revisit/server-not-modified\r\n"),
+        "{record}"
+    );
+    assert!(record.ends_with("\r\n\r\nHTTP/1.1 304 Not Modified\r\netag: \"a\"\r\n\r\n\r\n\r\n"), "{record}");
+    for (ours, theirs) in [
+        ("WARC-Refers-To", "WARC-Record-ID"),
+        ("WARC-Refers-To-Target-URI", "WARC-Target-URI"),
+        ("WARC-Refers-To-Date", "WARC-Date"),
+        ("WARC-Payload-Digest", "WARC-Payload-Digest"),
+    ] {
+        assert_eq!(field(&record, ours), field(&original, theirs), "{ours} in {record}");
+    }
+    let newest = Record::Capture(Capture { url: url(0), at_ms: 0 });
+    assert_eq!(body_of(&node, newest).await, (url(0), body(0)), "the newest copy is the page itself");
+    // A position that leads nowhere costs the reference, not the visit.
+    let elsewhere = ArchivePosition { file: "gone.warc.gz".into(), offset: 0, length: 9 };
+    for known in [None, Some(elsewhere)] {
+        let saved = node.save(vec![visit(0, known)]).await.remove(0);
+        let record = record_at(dir.path(), &saved.archive.unwrap());
+        assert!(record.contains(&format!("WARC-Refers-To-Target-URI: {}\r\n", url(0))), "{record}");
+        assert!(!record.contains("WARC-Refers-To-Date"), "{record}");
+    }
+    node.close().await;
+}
+
+#[tokio::test]
+async fn visits_survive_a_kill_and_stay_out_of_an_index_that_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::open(dir.path());
+    let first = node.save(vec![request(0)]).await.remove(0).archive;
+    node.client().seal(SealRequest {}).await.unwrap();
+    // A file with nothing but visits.
+    node.save(vec![visit(0, first.clone())]).await;
+    let killed = snapshot(dir.path());
+    node.close().await;
+    for dir in [dir, killed] {
+        for index in std::fs::read_dir(dir.path().join("archive")).unwrap().map(|entry| entry.unwrap().path()) {
+            if index.extension().is_some_and(|suffix| suffix == "cdxj") {
+                std::fs::remove_file(index).unwrap();
+            }
+        }
+        let node = Node::open(dir.path());
+        let kept = kinds(dir.path());
+        assert_eq!(kept.iter().filter(|kind| *kind == "revisit").count(), 1, "{kept:?}");
+        let newest = Record::Capture(Capture { url: url(0), at_ms: 0 });
+        let indexed = async || {
+            let request = ReadRequest { record: Some(newest.clone()), form: ReadForm::AsReceived.into() };
+            node.client().read(request).await
+        };
+        let found = soon(async {
+            loop {
+                // The index is made in the background.
+                if let Ok(found) = indexed().await {
+                    return found.into_inner();
+                }
+                tokio::task::yield_now().await;
+            }
+        });
+        assert_eq!(found.await.body, body(0).into_bytes());
+        node.close().await;
+        let lines: String = archive_indexes(dir.path());
+        assert_eq!(lines.lines().count(), 1, "{lines}");
+    }
+}
+
+fn archive_indexes(dir: &std::path::Path) -> String {
+    let paths = std::fs::read_dir(dir.join("archive")).unwrap().map(|entry| entry.unwrap().path());
+    let indexes = paths.filter(|path| path.extension().is_some_and(|suffix| suffix == "cdxj"));
+    indexes.map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 #[tokio::test]

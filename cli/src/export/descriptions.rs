@@ -51,6 +51,7 @@ fn as_json(page: &Description) -> Value {
         "last_modified": time_text(page.last_modified_ms),
         "expires": time_text(page.expires_ms),
         "robots": page.robots,
+        "not_converted": said(&page.not_converted),
         "ip": said(&page.ip),
         "archive": archive.map(|position| {
             json!({ "file": position.file, "offset": position.offset, "length": position.length })

@@ -2,12 +2,12 @@
 //!
 //! Three passes over the log: which version of each page is the newest (`pages`), which file each page gets, and then the
 //! writing, when the place of every link's target is known. Links to pages of the mirror lead from file to file; all
-//! others lead to the web. Pages that say `noarchive` are left out.
+//! others lead to the web. Nothing is fetched from there to show a page. Pages that say `noarchive` are left out.
 
 use std::fs;
 use std::path::Path;
 
-use seine_analyser::rewrite::{rewrite_css, rewrite_html};
+use seine_analyser::rewrite::{Use, rewrite_css, rewrite_html};
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Description;
 use seine_proto::filesaver::v1::{CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
@@ -19,6 +19,11 @@ use super::pages::Pages;
 use super::sink::cannot;
 use super::url_map::UrlMap;
 use crate::failure::{Failure, Result};
+
+/// For a page whose own style sheet is not in the mirror: lines that can be read, and nothing wider than the window. It stands
+/// first, so that what the page says of its looks itself still counts.
+const PLAIN_STYLE: &str = "<style>body{max-width:48rem;margin:1rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}\
+    img,video,pre{max-width:100%}pre{overflow-x:auto}</style>";
 
 /// The file of a page: the name that its URL makes, unless another page was there first.
 struct Planned {
@@ -37,12 +42,13 @@ impl Plan {
         Some(planned.other_name.as_deref().map_or_else(|| preferred(url, planned.suffix), str::to_owned))
     }
 
-    /// What stands in the file `from` for a link to `target`.
-    fn link(&self, from: &str, target: &Url) -> String {
+    /// What stands in the file `from` for a link to `target`. A part of the page that is not in the mirror is left out: a
+    /// browser would fetch it from the web without being asked.
+    fn link(&self, from: &str, target: &Url, wanted_as: Use) -> Option<String> {
         let planned = CanonicalUrl::parse(target.as_str()).ok().and_then(|target| self.name(&target));
-        let Some(name) = planned else { return target.as_str().to_owned() };
+        let Some(name) = planned else { return (wanted_as == Use::Link).then(|| target.as_str().to_owned()) };
         let fragment = target.fragment().map(|fragment| format!("#{fragment}")).unwrap_or_default();
-        relative(from, &name) + &fragment
+        Some(relative(from, &name) + &fragment)
     }
 }
 
@@ -118,13 +124,19 @@ fn suffix(content_type: &str, path: &str) -> Option<&'static str> {
 fn content(plan: &Plan, name: &str, page: &Description, copy: &ReadResponse) -> Result<Vec<u8>> {
     let url = Url::parse(&page.url).map_err(Failure::failed)?;
     let text = || String::from_utf8_lossy(&copy.body);
-    let mut link = |target: &Url| plan.link(name, target);
+    let mut misses_its_style = false;
+    let mut link = |target: &Url, wanted_as: Use| {
+        let link = plan.link(name, target, wanted_as);
+        misses_its_style |= wanted_as == Use::Style && link.is_none();
+        link
+    };
     Ok(match copy.kind() {
         CopyKind::Html => {
             let html = rewrite_html(&text(), url, &mut link);
             // The page may have been in another charset, and said so.
             let (doctype, rest) = html.split_at(if html.starts_with("<!doctype html>") { 15 } else { 0 });
-            format!("{doctype}<meta charset=\"utf-8\">{rest}").into_bytes()
+            let style = if misses_its_style { PLAIN_STYLE } else { "" };
+            format!("{doctype}<meta charset=\"utf-8\">{style}{rest}").into_bytes()
         }
         CopyKind::Text if copy.content_type == "text/css" => rewrite_css(&text(), url, &mut link).into_bytes(),
         _ => copy.body.to_vec(),
@@ -161,11 +173,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_mirror_is_linked_on_the_web() {
+    fn a_page_without_its_style_gets_a_plain_one() {
+        let mut plan = Plan::default();
+        plan.files.entry("http://a/a.css", Planned { suffix: None, other_name: None });
+        let written = |html: &str| {
+            let copy = ReadResponse { body: html.to_owned().into(), kind: CopyKind::Html.into(), ..Default::default() };
+            let page = Description { url: "http://a/".into(), ..Description::default() };
+            String::from_utf8(content(&plan, "a/index.html", &page, &copy).ok().unwrap()).unwrap()
+        };
+        let plain = format!("<!doctype html><meta charset=\"utf-8\">{PLAIN_STYLE}<link rel=\"stylesheet\">x");
+        assert_eq!(written("<!doctype html><link rel=stylesheet href=b.css>x"), plain);
+        let own = "<meta charset=\"utf-8\"><link href=\"a.css\" rel=\"stylesheet\"><link rel=\"icon\"><img>x";
+        assert_eq!(written("<link rel=stylesheet href=a.css><link rel=icon href=i><img src=c>x"), own);
+    }
+
+    #[test]
+    fn what_is_not_in_the_mirror_is_linked_on_the_web_and_never_fetched() {
         let mut plan = Plan::default();
         plan.files.entry("http://a/b?c", Planned { suffix: Some("html"), other_name: None });
-        let link = |target: &str| plan.link("a/index.html", &Url::parse(target).unwrap());
-        assert_eq!(link("http://a/b?c#d"), "b~84a51684.html#d");
-        assert_eq!(link("http://a/x#d"), "http://a/x#d");
+        let link = |target: &str, wanted_as| plan.link("a/index.html", &Url::parse(target).unwrap(), wanted_as);
+        assert_eq!(link("http://a/b?c#d", Use::Link).as_deref(), Some("b~84a51684.html#d"));
+        assert_eq!(link("http://a/x#d", Use::Link).as_deref(), Some("http://a/x#d"));
+        assert_eq!(link("http://a/b?c", Use::Part).as_deref(), Some("b~84a51684.html"));
+        assert_eq!(link("http://a/x", Use::Part), None);
     }
 }

@@ -13,6 +13,9 @@ use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 use super::freshness::Freshness;
 use super::{redirect, retry_after};
 
+/// The page is as it was.
+pub const NOT_MODIFIED: u16 = 304;
+
 /// A request that brought no page, or was never made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
@@ -48,7 +51,7 @@ impl Ending {
             };
         }
         let (kind, detail) = match status {
-            304 => (OutcomeKind::NotModified, ""),
+            NOT_MODIFIED => (OutcomeKind::NotModified, ""),
             404 | 410 => (OutcomeKind::NotFound, ""),
             429 | 503 => (OutcomeKind::SlowDown, ""),
             300..=399 => (OutcomeKind::ClientError, "a redirect without a place to go to"),

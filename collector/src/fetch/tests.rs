@@ -188,6 +188,25 @@ async fn answers_outside_2xx_are_outcomes() {
 }
 
 #[tokio::test]
+async fn an_unchanged_page_that_the_archive_has_is_a_visit_with_its_head() {
+    let server =
+        serve("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Type: image/png\r\n\r\n", Then::KeepOpen).await;
+    let url = CanonicalUrl::parse(&format!("http://www.example.org:{}/", server.address.port())).unwrap();
+    let known = Known { etag: "\"a\"".into(), archive: Some(ArchivePosition::default()), ..Known::default() };
+    let mut permit = Gate::new(1).acquire().await;
+    let visit = client(server.address).fetch(&url, &known, 1, LIMITS, &mut permit.body).await.unwrap();
+    assert_eq!((visit.status, visit.body.len(), visit.freshness.etag.as_str()), (304, 0, "\"a\""));
+    assert!(
+        visit.response_head.starts_with(b"HTTP/1.1 304 Not Modified\r\netag: \"a\"\r\n"),
+        "{:?}",
+        visit.response_head
+    );
+    assert!(String::from_utf8_lossy(&visit.request_head).contains("if-none-match: \"a\"\r\n"));
+    // Of what the archive does not have, there is nothing to note.
+    assert_eq!(outcome("HTTP/1.1 304 Not Modified\r\n\r\n", Then::Close).await, (OutcomeKind::NotModified, 304));
+}
+
+#[tokio::test]
 async fn unwanted_types_are_refused_before_their_body() {
     let picture = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 99999\r\n\r\n";
     assert_eq!(outcome(picture, Then::KeepOpen).await, (OutcomeKind::UnwantedType, 200));

@@ -24,6 +24,7 @@ use crate::CollectorError;
 use crate::deliver::{Content, Delivery, Parcel};
 use crate::fetch::FetchLimits;
 use crate::fetch::http::{Http, OriginClient};
+use crate::fetch::outcome::NOT_MODIFIED;
 use crate::fetch::robots::{RobotsAnswer, read_robots};
 use crate::fetch::wire::Wire;
 use crate::gate::{Gate, StartPermit};
@@ -296,6 +297,7 @@ impl Driver {
                 keywords: keywords.to_vec(),
                 robots_name,
                 sitemap: is_sitemap,
+                known: known.archive.filter(|_| status == NOT_MODIFIED),
                 enumeration: filters.enumeration.clone(),
                 generation: filters.generation.clone(),
             };

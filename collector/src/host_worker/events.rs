@@ -106,6 +106,8 @@ pub struct Parsed {
     /// The rules of the crawl's filters that decided.
     pub generation_rule: String,
     pub enumeration_rule: String,
+    /// Why its content was not read; empty where it was.
+    pub not_converted: String,
 }
 
 /// Something to do at once.

@@ -1,7 +1,8 @@
 //! The URLs of a lease that were taken and are not settled yet.
 //!
-//! Life of one: fetching → fetched (with the analyser) → parsed (links sent) → saved → settled. Other endings settle at
-//! once. A page leaves when the Monitor has acknowledged its settlement, or when the analyser could not save it.
+//! Life of one: fetching → fetched (with the analyser) → parsed (links sent) → saved → settled; one that is as it was skips
+//! the parsing. Other endings settle at once. A page leaves when the Monitor has acknowledged its settlement, or when the
+//! analyser could not save it.
 
 use std::collections::HashMap;
 
@@ -32,6 +33,19 @@ pub struct Page {
 }
 
 impl Page {
+    /// The archive has it as it is, and has noted the visit.
+    pub fn visited_outcome(&mut self) -> Outcome {
+        Outcome {
+            kind: OutcomeKind::NotModified.into(),
+            status: self.status.into(),
+            fetched_at_ms: self.at_ms,
+            etag: std::mem::take(&mut self.freshness.etag),
+            last_modified: std::mem::take(&mut self.freshness.last_modified),
+            expires_ms: self.freshness.expires_ms,
+            ..Outcome::default()
+        }
+    }
+
     pub fn saved_outcome(&mut self, archive: Option<ArchivePosition>) -> Outcome {
         let parsed = self.parsed.get_or_insert_default();
         let kind = if self.queued.is_sitemap { OutcomeKind::SitemapRead } else { OutcomeKind::Saved };
@@ -47,6 +61,7 @@ impl Page {
             usability: parsed.usability,
             generation_rule: std::mem::take(&mut parsed.generation_rule),
             enumeration_rule: std::mem::take(&mut parsed.enumeration_rule),
+            not_converted: std::mem::take(&mut parsed.not_converted),
             etag: std::mem::take(&mut self.freshness.etag),
             last_modified: std::mem::take(&mut self.freshness.last_modified),
             expires_ms: self.freshness.expires_ms,

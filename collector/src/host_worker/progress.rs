@@ -7,7 +7,7 @@ use seine_proto::monitor::v1::{Discover, OutcomeKind, RobotsFound};
 
 use super::events::{Action, Event, Origin, PageId, Parsed};
 use super::{HostWorker, PAUSE_AFTER_FAILURE, PinState};
-use crate::fetch::outcome::Ending;
+use crate::fetch::outcome::{Ending, NOT_MODIFIED};
 use crate::fetch::redirect::MAX_REDIRECTS;
 use crate::fetch::robots::RobotsAnswer;
 use crate::robots::Verdict;
@@ -48,8 +48,13 @@ impl HostWorker {
                 self.origins.parsed(&origin, rules);
             }
             Event::Fetched { page, status, bytes, at_ms, freshness } => {
-                if let Some(page) = self.pages.get_mut(page) {
-                    (page.status, page.bytes, page.at_ms, page.freshness) = (status, bytes, at_ms, freshness);
+                if let Some(fetched) = self.pages.get_mut(page) {
+                    (fetched.status, fetched.bytes, fetched.at_ms, fetched.freshness) =
+                        (status, bytes, at_ms, freshness);
+                }
+                // Nothing of it is parsed, so no links will be waited for.
+                if status == NOT_MODIFIED {
+                    self.pages.release_slot(page);
                 }
             }
             Event::Ended { page, ending, at_ms } => self.ended(page, &ending, at_ms, now, actions),
@@ -57,6 +62,11 @@ impl HostWorker {
             Event::Saved { page, archive } => {
                 if let Some(saved) = self.pages.get_mut(page) {
                     if let Some(outcome) = saved.withdraws_as.take() {
+                        self.pages.release_allowance(page);
+                        return self.settle(page, outcome, actions);
+                    }
+                    if saved.status == NOT_MODIFIED {
+                        let outcome = saved.visited_outcome();
                         self.pages.release_allowance(page);
                         return self.settle(page, outcome, actions);
                     }

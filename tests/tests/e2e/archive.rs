@@ -65,6 +65,57 @@ fn index_of(archive: &Path) -> String {
 }
 
 #[test]
+fn a_visit_that_was_answered_not_modified_is_recorded() {
+    let web = LiveWeb::new();
+    web.put("/robots.txt", "", &[]);
+    web.put("/", "a page that stays as it is", &["/other"]);
+    web.put("/other", "a page that will change", &[]);
+    let seine = Seine::new();
+    assert_eq!(seine.crawl(&web.url("/"), &["--delay", "0"]).count("pages"), 2);
+    web.put("/other", "a page that has changed", &[]);
+    let run = seine.crawl(&web.url("/"), &["--delay", "0", "--again"]);
+    assert_eq!((run.code, run.count("pages")), (0, 2), "{run:?}");
+
+    let archives = seine.archives();
+    let records = archives.iter().flat_map(|archive| split_records(&records_of(archive))).collect::<Vec<_>>();
+    let of = |kind: &str, path: &str| -> Vec<&String> {
+        let (kind, target) = (format!("WARC-Type: {kind}\r\n"), format!("WARC-Target-URI: {}\r\n", web.url(path)));
+        records.iter().filter(|record| record.contains(&kind) && record.contains(&target)).collect()
+    };
+    let [original] = of("response", "/")[..] else { panic!("{records:?}") };
+    let [visit] = of("revisit", "/")[..] else { panic!("{records:?}") };
+    let date = original.lines().find_map(|line| line.strip_prefix("WARC-Date: ")).unwrap();
+    for line in [
+        "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified".to_owned(),
+        format!("WARC-Refers-To-Target-URI: {}", web.url("/")),
+        format!("WARC-Refers-To-Date: {date}"),
+    ] {
+        assert!(visit.lines().any(|found| found == line), "{line} in {visit}");
+    }
+    assert!(visit.contains("\r\n\r\nHTTP/1.1 304 Not Modified\r\n"), "{visit}");
+    assert!(of("request", "/")[1].contains("if-none-match: "), "{records:?}");
+    assert_eq!((of("revisit", "/other").len(), of("response", "/other").len()), (0, 2));
+    assert_archives_pass_warcio(&seine);
+    let lines: String = archives.iter().map(|archive| index_of(archive)).collect();
+    assert_eq!(lines.lines().count(), 3, "the index says where copies are: {lines}");
+
+    // Whoever reads the archive gets the page.
+    let output = seine.run(&["export", "descriptions"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 2, "{output:?}");
+    let mirror = seine.data().join("mirror");
+    assert!(seine.run(&["export", "mirror", mirror.to_str().unwrap()]).status.success());
+    let page = mirror.join(web.host().replace(':', "_")).join("index.html");
+    assert!(std::fs::read_to_string(page).unwrap().contains("stays as it is"));
+    assert!(seine.run(&["index", "rebuild"]).status.success());
+    assert_eq!(seine.search("stays", &[])["total"], 1);
+}
+
+/// Each with its header and its block.
+fn split_records(text: &str) -> Vec<String> {
+    text.split("WARC/1.1\r\n").skip(1).map(str::to_owned).collect()
+}
+
+#[test]
 fn content_that_comes_again_is_kept_once() {
     let web = LiveWeb::new();
     web.put("/robots.txt", "", &[]);
@@ -79,7 +130,7 @@ fn content_that_comes_again_is_kept_once() {
     let run = seine.crawl(&web.url("/"), &["--delay", "0", "--again"]);
     assert_eq!((run.code, run.count("pages")), (0, 3), "{run:?}");
     let text: String = seine.archives().iter().map(|archive| records_of(archive)).collect();
-    assert_eq!(text.matches("WARC-Type: revisit\r\n").count(), 1, "{text}");
+    assert_eq!(text.matches("revisit/identical-payload-digest\r\n").count(), 1, "{text}");
     assert!(text.contains(&format!("WARC-Refers-To-Target-URI: {}\r\n", web.url("/one"))), "{text}");
     assert_eq!(text.matches("<title>Twins</title>").count(), 1, "{text}");
     assert_archives_pass_warcio(&seine);

@@ -89,6 +89,30 @@ fn a_broken_document_is_found_by_its_name_and_costs_nothing_else() {
     assert_eq!(urls(&seine, "title:tool"), [web.url("/tool.zip")]);
     assert_eq!(urls(&seine, "žluťoučký"), [web.url("/whole.pdf")]);
     assert_eq!(urls(&seine, "\"plain page with the number\"").len(), 20);
+    assert_reasons_are_told(&web, &seine);
+}
+
+/// Why a file was kept and not converted, by the commands that a person would ask.
+fn assert_reasons_are_told(web: &LiveWeb, seine: &Seine) {
+    let told = |words: &[&str]| {
+        let output = seine.run(words);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("commands print UTF-8")
+    };
+    for (path, reason) in
+        [("/Broken-Annual-Report.pdf", "broken"), ("/locked.pdf", "password"), ("/tool.zip", "application/zip")]
+    {
+        let text = told(&["explain", &web.url(path)]);
+        let line = text.lines().find(|line| line.contains("kept, but its text could not be read: "));
+        assert!(line.is_some_and(|line| line.contains(reason)), "{path}: {text}");
+        let json: serde_json::Value = serde_json::from_str(&told(&["explain", &web.url(path), "--json"])).unwrap();
+        assert!(json["crawls"][0]["not_converted"].as_str().is_some_and(|told| told.contains(reason)), "{json}");
+    }
+    let whole = told(&["explain", &web.url("/whole.pdf")]);
+    assert!(!whole.contains("could not be read"), "{whole}");
+    let exported = told(&["export", "descriptions"]);
+    let reasons = exported.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    assert_eq!(reasons.filter(|page| page["not_converted"].is_string()).count(), 3, "{exported}");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use seine_tests::LiveWeb;
-use seine_tests::sandbox::Seine;
+use seine_tests::sandbox::{Seine, interrupt};
+use seine_tests::{FakeWeb, FakeWebConfig, LiveWeb};
 use serde_json::Value;
 
 use crate::archive::assert_passes_warcio;
@@ -114,6 +115,34 @@ fn links_name_both_ends_and_files_appear_when_they_are_whole() {
     assert_eq!(lines(&summary)[0]["lines"].as_u64(), Some(links.len() as u64));
     assert!(links.iter().any(|link| link["from"] == web.url("/a") && link["to"] == web.url("/a/below")), "{links:?}");
     assert!(!seine.data().join("links.jsonl.partial").exists());
+}
+
+#[test]
+fn an_interrupted_export_leaves_nothing_and_the_next_one_is_whole() {
+    const PAGES: u32 = 1_500;
+    let web = FakeWeb::start(FakeWebConfig::small(PAGES));
+    let seine = Seine::new();
+    assert_eq!(seine.crawl(&web.url("/"), &["--delay", "0"]).code, 0);
+    let (path, partial) = (seine.data().join("out.warc.gz"), seine.data().join("out.warc.gz.partial"));
+    let words = ["export", "warc", path.to_str().unwrap()];
+    let child = seine.command(&words).spawn().unwrap();
+    // As soon as it is seen to write. It has hundreds of records to read then.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !partial.exists() {
+        assert!(Instant::now() < deadline && !path.exists(), "the export was never seen to write");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted: nothing was written to ") && said.contains("out.warc.gz"), "{said}");
+    assert!(!path.exists() && !partial.exists());
+    // What a killed process leaves.
+    std::fs::write(&partial, vec![b'x'; 1 << 20]).unwrap();
+    export(&seine, &words[1..]);
+    assert!(path.exists() && !partial.exists());
+    assert_passes_warcio(&path);
 }
 
 #[test]

@@ -28,3 +28,4 @@ mod server;
 mod sitemaps;
 mod openapi;
 mod pages_in_a_browser;
+mod mirror_in_a_browser;

@@ -1,5 +1,6 @@
 //! From the start of a request to its settlement, and the ends of a lease.
 
+use seine_proto::common::v1::ArchivePosition;
 use seine_proto::monitor::v1::Revisit;
 
 use super::*;
@@ -232,6 +233,35 @@ fn a_known_page_is_asked_for_with_its_marks_and_may_be_unchanged() {
     assert!(matches!(&starts[..], [Start::Page(start)] if start.known.etag == "\"a\""));
     bench.ended(1, ending(OutcomeKind::NotModified));
     assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::NotModified)]);
+}
+
+#[test]
+fn a_page_that_is_as_it_was_is_settled_once_its_visit_is_in_the_archive() {
+    let archive = Some(ArchivePosition { file: "a.warc.gz".into(), offset: 7, length: 9 });
+    let mut bench = revisiting(Revisit { archive: archive.clone(), saved: true, ..Revisit::default() });
+    let starts = bench.starts();
+    assert!(matches!(&starts[..], [Start::Page(start)] if start.known.archive == archive), "{starts:?}");
+    let freshness = Freshness { etag: "\"b\"".into(), ..Freshness::default() };
+    bench.tell(Event::Fetched { page: 1, status: 304, bytes: 0, at_ms: 9, freshness });
+    assert!(bench.outcomes().is_empty(), "not before the visit is durable");
+    bench.tell(Event::Saved { page: 1, archive: None });
+    let [Message::Settle(settle)] = &bench.sent[..] else { panic!("{:?}", bench.sent) };
+    let outcome = settle.outcome.as_ref().unwrap();
+    assert_eq!((outcome.kind(), outcome.etag.as_str()), (OutcomeKind::NotModified, "\"b\""));
+    bench.settled(1);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn a_visit_on_its_way_to_the_archive_holds_no_connection() {
+    let archive = Some(ArchivePosition::default());
+    let visits = [1, 2].map(|number| known(number, Revisit { archive: archive.clone(), ..Revisit::default() }));
+    let mut bench = Bench::with(terms(), visits.into(), &[]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    let (page, _) = bench.start_page();
+    bench.tell(Event::Fetched { page, status: 304, bytes: 0, at_ms: 9, freshness: Freshness::default() });
+    assert_eq!(bench.start_page().1, "/2");
 }
 
 #[test]
