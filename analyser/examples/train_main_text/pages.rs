@@ -1,6 +1,6 @@
 //! Pages with known main texts: which units are wanted, and how good a choice of them is.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn labels(units: &[Vec<String>], truth: &str) -> Vec<f32> {
         .collect()
 }
 
-fn f1(page: &Page, chosen: &[bool]) -> f64 {
+pub fn f1(page: &Page, chosen: &[bool]) -> f64 {
     let mut found: HashMap<&str, u32> = HashMap::new();
     for (unit, _) in page.units.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
         for word in unit {
@@ -87,15 +87,4 @@ fn f1(page: &Page, chosen: &[bool]) -> f64 {
     }
     let common: u32 = found.iter().map(|(word, count)| *count.min(page.truth.get(*word).unwrap_or(&0))).sum();
     2.0 * f64::from(common) / f64::from(found_words + wanted)
-}
-
-pub fn report(name: &str, pages: &[Page], chosen: &[Vec<bool>]) {
-    let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (page, chosen) in pages.iter().zip(chosen) {
-        kinds.entry(&page.kind).or_default().push(f1(page, chosen));
-    }
-    let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
-    let all: Vec<f64> = kinds.values().flatten().copied().collect();
-    let each: Vec<String> = kinds.iter().map(|(kind, scores)| format!("{kind} {:.3}", mean(scores))).collect();
-    println!("{name}: F1 {:.4}  {}", mean(&all), each.join("  "));
 }
