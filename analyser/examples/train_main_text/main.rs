@@ -25,8 +25,7 @@ const FOLDS: usize = 6;
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let cases = PathBuf::from(arguments.next().expect("the folder of cases"));
-    let mut settings =
-        Settings { trees: 300, rate: 0.08, calm: 0.5, features: 0.35, pages: 0.7, heavy: 0.008, seed: 1 };
+    let mut settings = Settings { trees: 220, rate: 0.06, calm: 0.2, features: 0.3, pages: 0.7, heavy: 0.01, seed: 1 };
     let mut seeds = 5;
     let mut write = None;
     while let Some(name) = arguments.next() {

@@ -7,6 +7,7 @@ mod text;
 mod position;
 mod neighbours;
 mod containers;
+mod surroundings;
 mod page;
 
 use std::sync::LazyLock;
@@ -17,8 +18,10 @@ use crate::parse::Block;
 
 use self::columns::{Names, WholeColumns};
 use self::containers::ELEMENTS;
+use self::surroundings::Surroundings;
 use self::text::{equal_texts, word_hashes};
 use super::page_stats::{Distances, FAR, PageStats, UnitStats};
+use super::phrases;
 
 pub(crate) use self::columns::Columns;
 
@@ -76,6 +79,9 @@ struct Features<'a> {
     link_before: Vec<f32>,
     /// The unit of the last heading before each unit, itself included.
     heading: Vec<Option<u32>>,
+    /// How often each group of phrases occurs in each unit.
+    phrases: Vec<phrases::Counts>,
+    surroundings: Surroundings,
     first_h1: Option<usize>,
     /// How many units have the same text, and how many of them stand before.
     equal_texts: Vec<(u8, u8)>,
@@ -135,6 +141,11 @@ impl<'a> Features<'a> {
             last
         });
         let heading = heading.collect();
+        let phrases: Vec<phrases::Counts> = outline
+            .units
+            .iter()
+            .map(|unit| phrases::count(&page.text.as_bytes()[unit.start as usize..unit.end as usize]))
+            .collect();
         let count = |block: Block| nodes.iter().filter(|node| node.block == block).count() as f32;
         Self {
             before: running(|unit| unit.length),
@@ -154,6 +165,8 @@ impl<'a> Features<'a> {
             in_best,
             in_core,
             heading,
+            surroundings: Surroundings::of(outline, &phrases),
+            phrases,
             stats,
         }
     }
@@ -164,6 +177,7 @@ impl<'a> Features<'a> {
         self.put_position(place, sink);
         self.put_neighbours(place, sink);
         self.put_containers(unit, sink);
+        self.put_surroundings(unit, sink);
     }
 }
 

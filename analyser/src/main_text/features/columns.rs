@@ -3,6 +3,9 @@
 /// Takes the features of one unit after the other.
 pub(crate) trait Sink {
     fn put(&mut self, name: &str, value: f32);
+
+    /// A feature with a name in two parts, which are joined only where the name is wanted.
+    fn put_of(&mut self, whose: &str, name: &str, value: f32);
 }
 
 /// Features of all units, one feature after the other, so that a rule runs over them at once.
@@ -38,6 +41,11 @@ impl Sink for Columns {
         self.values[self.next * self.rows + self.row] = value;
         self.next += 1;
     }
+
+    #[inline]
+    fn put_of(&mut self, _whose: &str, name: &str, value: f32) {
+        self.put(name, value);
+    }
 }
 
 /// The names of the features instead of their values.
@@ -46,6 +54,10 @@ pub(super) struct Names(pub Vec<String>);
 impl Sink for Names {
     fn put(&mut self, name: &str, _value: f32) {
         self.0.push(name.to_owned());
+    }
+
+    fn put_of(&mut self, whose: &str, name: &str, _value: f32) {
+        self.0.push(format!("{whose} {name}"));
     }
 }
 
@@ -58,5 +70,9 @@ impl Sink for WholeColumns<'_> {
         // Behind the columns of the last unit.
         self.0.values[self.0.next * rows..][..rows].fill(value);
         self.0.next += 1;
+    }
+
+    fn put_of(&mut self, _whose: &str, name: &str, value: f32) {
+        self.put(name, value);
     }
 }

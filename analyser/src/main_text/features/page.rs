@@ -28,7 +28,7 @@ impl Features<'_> {
         sink.put("core share", share(core.length, all.length));
         sink.put("core unit length", share(core.length, core.units));
         for number in PAGE_KINDS {
-            sink.put(["page is ", hints::GROUPS[number][0]].concat().as_str(), flag(self.page.kind_hints.has(number)));
+            sink.put_of("page is", hints::GROUPS[number][0], flag(self.page.kind_hints.has(number)));
         }
     }
 }
