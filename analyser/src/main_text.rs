@@ -2,7 +2,7 @@
 //!
 //! The page's [outline](crate::extract::outline) divides its text into units. [`features`] says what is known of each,
 //! a [`forest`] of small rules gives each a probability of being wanted, and [`choose`] takes those that together make
-//! the best text. The forest is trained by `examples/train_main_text.rs` on pages whose main text is known; nothing in
+//! the best text. The forest is trained by `examples/train_main_text` on pages whose main text is known; nothing in
 //! it is about one site.
 
 mod page_stats;

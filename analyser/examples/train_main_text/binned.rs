@@ -1,10 +1,14 @@
 //! Gradient boosting of oblivious trees on features that are cut in bins.
+//!
+//! Light units are many and say little: a tree sees them by chance, in proportion to their weight, and those it sees
+//! stand for the others.
 
 use seine_analyser::main_text::training::{DEPTH, Forest, Tree, feature_names};
 
+use crate::cuts::Cuts;
 use crate::pages::Page;
 
-const BINS: usize = 64;
+pub const BINS: usize = 64;
 
 pub struct Settings {
     pub trees: usize,
@@ -14,6 +18,8 @@ pub struct Settings {
     /// Share of features and of pages that one tree sees.
     pub features: f64,
     pub pages: f64,
+    /// Units of at least this weight are always seen.
+    pub heavy: f32,
     pub seed: u64,
 }
 
@@ -25,6 +31,14 @@ pub struct Binned {
     labels: Vec<f32>,
     weights: Vec<f32>,
     rows_of: Vec<std::ops::Range<usize>>,
+}
+
+/// A unit that a tree is made from: how much, and how steadily, it pulls the tree's value.
+pub struct Seen {
+    pub row: u32,
+    pub leaf: u8,
+    pub slope: f32,
+    pub bend: f32,
 }
 
 impl Binned {
@@ -66,14 +80,10 @@ impl Binned {
         let mut sums = vec![bias; self.labels.len()];
         let mut forest = Forest { bias, trees: Vec::new() };
         for _ in 0..settings.trees {
-            let seen: Vec<usize> = known
-                .iter()
-                .filter(|_| random.below_one() < settings.pages)
-                .flat_map(|page| self.rows_of[*page].clone())
-                .collect();
+            let seen = self.seen(known, &sums, settings, &mut random);
             let features: Vec<usize> =
                 (0..self.bins.len()).filter(|_| random.below_one() < settings.features).collect();
-            let tree = self.tree(&seen, &features, &sums, settings);
+            let tree = self.tree(seen, &features, settings);
             for row in &rows {
                 let leaf = self.leaf_of(&tree, *row);
                 sums[*row] += tree.leaves[leaf];
@@ -83,68 +93,47 @@ impl Binned {
         forest
     }
 
+    fn seen(&self, known: &[usize], sums: &[f32], settings: &Settings, random: &mut Random) -> Vec<Seen> {
+        let mut seen = Vec::new();
+        for page in known {
+            if random.below_one() >= settings.pages {
+                continue;
+            }
+            for row in self.rows_of[*page].clone() {
+                let chance = (self.weights[row] / settings.heavy).min(1.0);
+                if random.below_one() < f64::from(chance) {
+                    let probability = 1.0 / (1.0 + (-sums[row]).exp());
+                    let weight = self.weights[row] / chance;
+                    let slope = weight * (self.labels[row] - probability);
+                    let bend = weight * probability * (1.0 - probability);
+                    seen.push(Seen { row: row as u32, leaf: 0, slope, bend });
+                }
+            }
+        }
+        seen
+    }
+
     /// A tree whose questions name bins instead of values.
-    fn tree(&self, rows: &[usize], features: &[usize], sums: &[f32], settings: &Settings) -> Tree {
-        let slopes: Vec<(f32, f32)> = rows
-            .iter()
-            .map(|row| {
-                let probability = 1.0 / (1.0 + (-sums[*row]).exp());
-                let weight = self.weights[*row];
-                (weight * (self.labels[*row] - probability), weight * probability * (1.0 - probability))
-            })
-            .collect();
-        let mut leaf_of = vec![0u8; rows.len()];
+    fn tree(&self, mut seen: Vec<Seen>, features: &[usize], settings: &Settings) -> Tree {
+        let mut cuts = Cuts::new(features.len(), settings.calm);
         let mut questions = Vec::new();
         for depth in 0..DEPTH {
-            let leaves = 1 << depth;
             let best =
-                features.iter().map(|feature| self.best_cut(*feature, rows, &slopes, &leaf_of, leaves, settings));
-            let best = best.zip(features).max_by(|a, b| a.0.0.total_cmp(&b.0.0));
-            let Some(((_, cut), feature)) = best else { break };
-            questions.push((*feature as u16, cut as f32));
-            for (leaf, row) in leaf_of.iter_mut().zip(rows) {
-                *leaf |= u8::from(usize::from(self.bins[*feature][*row]) > cut) << depth;
+                cuts.best(&seen, features.iter().map(|feature| (&*self.bins[*feature], self.limits[*feature].len())));
+            let Some((place, cut)) = best else { break };
+            let feature = features[place];
+            questions.push((feature as u16, cut as f32));
+            for unit in &mut seen {
+                unit.leaf |= u8::from(usize::from(self.bins[feature][unit.row as usize]) > cut) << depth;
             }
         }
         let mut totals = vec![(0.0f32, 0.0f32); 1 << questions.len()];
-        for (leaf, slope) in leaf_of.iter().zip(&slopes) {
-            let total = &mut totals[usize::from(*leaf)];
-            *total = (total.0 + slope.0, total.1 + slope.1);
+        for unit in &seen {
+            let total = &mut totals[usize::from(unit.leaf)];
+            *total = (total.0 + unit.slope, total.1 + unit.bend);
         }
         let leaves = totals.iter().map(|(slope, bend)| settings.rate * slope / (bend + settings.calm)).collect();
         Tree { questions, leaves }
-    }
-
-    /// The gain of the best cut of one feature, and the bin behind which it lies.
-    fn best_cut(
-        &self,
-        feature: usize,
-        rows: &[usize],
-        slopes: &[(f32, f32)],
-        leaf_of: &[u8],
-        leaves: usize,
-        settings: &Settings,
-    ) -> (f32, usize) {
-        let bins = &self.bins[feature];
-        let mut sums = vec![(0.0f32, 0.0f32); leaves * BINS];
-        for ((row, slope), leaf) in rows.iter().zip(slopes).zip(leaf_of) {
-            let sum = &mut sums[usize::from(*leaf) * BINS + usize::from(bins[*row])];
-            sum.0 += slope.0;
-            sum.1 += slope.1;
-        }
-        let mut gains = [0.0f32; BINS];
-        for leaf in sums.chunks(BINS) {
-            let total = leaf.iter().fold((0.0, 0.0), |sum, bin| (sum.0 + bin.0, sum.1 + bin.1));
-            let mut low = (0.0, 0.0);
-            let value = |slope: f32, bend: f32| slope * slope / (bend + settings.calm);
-            for (bin, gain) in leaf.iter().zip(&mut gains) {
-                low = (low.0 + bin.0, low.1 + bin.1);
-                *gain += value(low.0, low.1) + value(total.0 - low.0, total.1 - low.1);
-            }
-        }
-        let cuts = self.limits[feature].len();
-        let best = (0..cuts).max_by(|a, b| gains[*a].total_cmp(&gains[*b])).unwrap_or(0);
-        (gains[best], best)
     }
 
     fn leaf_of(&self, tree: &Tree, row: usize) -> usize {
@@ -170,6 +159,7 @@ impl Random {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 }
+
 pub fn leaf(tree: &Tree, value: impl Fn(usize) -> f32) -> usize {
     let answers = tree.questions.iter().enumerate();
     answers.fold(0, |leaf, (bit, (feature, limit))| leaf | (usize::from(value(usize::from(*feature)) > *limit) << bit))

@@ -1,6 +1,6 @@
 //! Pages with known main texts: which units are wanted, and how good a choice of them is.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 
@@ -31,11 +31,12 @@ fn load_page(cases: &Path, line: &str) -> Option<Page> {
     let page = TrainingPage::of(&body, &url)?;
     let units: Vec<Vec<String>> = page.units.iter().map(|unit| words(unit)).collect();
     let truth = text("main_text");
-    let labels = labels(&units, &truth);
     let mut counts: HashMap<String, u32> = HashMap::new();
     for word in words(&truth) {
         *counts.entry(word).or_default() += 1;
     }
+    let mut labels = labels(&units, &truth);
+    unwant_repetitions(&mut labels, &units, &counts);
     let wanted: u32 = counts.values().sum();
     let whole: usize = units.iter().map(Vec::len).sum();
     let scale = 1.0 / (wanted as f32 + 0.15 * whole as f32 + 60.0);
@@ -74,7 +75,28 @@ fn labels(units: &[Vec<String>], truth: &str) -> Vec<f32> {
         .collect()
 }
 
-fn f1(page: &Page, chosen: &[bool]) -> f64 {
+/// A text that the page repeats is wanted only as often as the truth has words for it; the first ones count.
+fn unwant_repetitions(labels: &mut [f32], units: &[Vec<String>], truth: &HashMap<String, u32>) {
+    let mut times_before: HashMap<&[String], u32> = HashMap::new();
+    for (label, unit) in labels.iter_mut().zip(units) {
+        let before = times_before.entry(unit).or_default();
+        if *before > 0 && *before >= times_possible(unit, truth) {
+            *label = 0.0;
+        }
+        *before += 1;
+    }
+}
+
+/// How often the truth can hold the text, by its rarest word.
+fn times_possible(unit: &[String], truth: &HashMap<String, u32>) -> u32 {
+    let times = |word: &String| {
+        let own = unit.iter().filter(|other| *other == word).count() as u32;
+        truth.get(word).map_or(0, |known| known.div_ceil(own))
+    };
+    unit.iter().map(times).min().unwrap_or(0)
+}
+
+pub fn f1(page: &Page, chosen: &[bool]) -> f64 {
     let mut found: HashMap<&str, u32> = HashMap::new();
     for (unit, _) in page.units.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
         for word in unit {
@@ -87,15 +109,4 @@ fn f1(page: &Page, chosen: &[bool]) -> f64 {
     }
     let common: u32 = found.iter().map(|(word, count)| *count.min(page.truth.get(*word).unwrap_or(&0))).sum();
     2.0 * f64::from(common) / f64::from(found_words + wanted)
-}
-
-pub fn report(name: &str, pages: &[Page], chosen: &[Vec<bool>]) {
-    let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (page, chosen) in pages.iter().zip(chosen) {
-        kinds.entry(&page.kind).or_default().push(f1(page, chosen));
-    }
-    let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
-    let all: Vec<f64> = kinds.values().flatten().copied().collect();
-    let each: Vec<String> = kinds.iter().map(|(kind, scores)| format!("{kind} {:.3}", mean(scores))).collect();
-    println!("{name}: F1 {:.4}  {}", mean(&all), each.join("  "));
 }

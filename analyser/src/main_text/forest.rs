@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::features::Columns;
 
 /// Questions per tree.
-pub const DEPTH: usize = 6;
+pub const DEPTH: usize = 5;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-pub(crate) const GROUPS: [&[&str]; 14] = [
+pub(crate) const GROUPS: [&[&str]; 15] = [
     &["cookie", "consent", "privacy", "datenschutz", "confidentialit", "privacidad", "隐私", "soukrom"],
     &["rights reserved", "copyright", "terms of", "terms &", "impressum", "alle rechte", "mentions légales", "版权"],
     &["subscribe", "newsletter", "sign up", "abonn", "suscrib", "inbox", "订阅", "odběr"],
@@ -74,7 +74,11 @@ pub(crate) const GROUPS: [&[&str]; 14] = [
     &["javascript", "browser", "enable"],
     &["ago", "posted", "published", "updated", "min read", "by "],
     &["review", "rating", "out of 5", "stars", "bewertung", "avis"],
+    &["faq", "frequently asked", "questions", "q&a", "häufige fragen"],
 ];
+
+/// How often each group occurs in a text.
+pub(crate) type Counts = [u8; GROUPS.len()];
 
 struct Phrases {
     finder: AhoCorasick,
@@ -96,7 +100,7 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
 const MAX_LOOK_BYTES: usize = 160;
 
 /// How often each group occurs at the beginning of a text.
-pub(crate) fn count(text: &[u8]) -> [u8; GROUPS.len()] {
+pub(crate) fn count(text: &[u8]) -> Counts {
     let phrases = &*PHRASES;
     let mut found = [0u8; GROUPS.len()];
     for hit in phrases.finder.find_iter(&text[..text.len().min(MAX_LOOK_BYTES)]) {

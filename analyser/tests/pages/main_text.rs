@@ -25,7 +25,9 @@ fn f1(found: &str, wanted: &str) -> f64 {
 
 #[test]
 fn main_texts_of_real_pages_are_what_readers_want() {
-    const MUST_HOLD: f64 = 0.77;
+    // The forest knows these pages, so this tells whether it is still applied as it was trained, not how good it is on
+    // others: the training tool cross-validates.
+    const MUST_HOLD: f64 = 0.85;
     let Some(cases) = cases() else { return };
     let mut kinds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for case in cases {

@@ -1,0 +1,78 @@
+//! Where features go: into columns, one per feature, so that a rule runs over all units of a page at once.
+
+/// Takes the features of one unit after the other.
+pub(crate) trait Sink {
+    fn put(&mut self, name: &str, value: f32);
+
+    /// A feature with a name in two parts, which are joined only where the name is wanted.
+    fn put_of(&mut self, whose: &str, name: &str, value: f32);
+}
+
+/// Features of all units, one feature after the other, so that a rule runs over them at once.
+pub(crate) struct Columns {
+    values: Vec<f32>,
+    rows: usize,
+    row: usize,
+    next: usize,
+}
+
+impl Columns {
+    pub(super) fn new(rows: usize, features: usize) -> Self {
+        Self { values: vec![0.0; rows * features], rows, row: 0, next: 0 }
+    }
+
+    /// What is put from here on is about this unit.
+    pub(super) fn begin_row(&mut self, row: usize) {
+        (self.row, self.next) = (row, 0);
+    }
+
+    pub fn column(&self, feature: usize) -> &[f32] {
+        &self.values[feature * self.rows..][..self.rows]
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+}
+
+impl Sink for Columns {
+    #[inline]
+    fn put(&mut self, _name: &str, value: f32) {
+        self.values[self.next * self.rows + self.row] = value;
+        self.next += 1;
+    }
+
+    #[inline]
+    fn put_of(&mut self, _whose: &str, name: &str, value: f32) {
+        self.put(name, value);
+    }
+}
+
+/// The names of the features instead of their values.
+pub(super) struct Names(pub Vec<String>);
+
+impl Sink for Names {
+    fn put(&mut self, name: &str, _value: f32) {
+        self.0.push(name.to_owned());
+    }
+
+    fn put_of(&mut self, whose: &str, name: &str, _value: f32) {
+        self.0.push(format!("{whose} {name}"));
+    }
+}
+
+/// Gives all units the same value.
+pub(super) struct WholeColumns<'c>(pub &'c mut Columns);
+
+impl Sink for WholeColumns<'_> {
+    fn put(&mut self, _name: &str, value: f32) {
+        let rows = self.0.rows;
+        // Behind the columns of the last unit.
+        self.0.values[self.0.next * rows..][..rows].fill(value);
+        self.0.next += 1;
+    }
+
+    fn put_of(&mut self, _whose: &str, name: &str, value: f32) {
+        self.put(name, value);
+    }
+}
