@@ -53,8 +53,11 @@ pub fn ensure_index(corpus: &Corpus, documents: u32, data: &Path) -> anyhow::Res
 fn is_complete(root: &Path, documents: u32) -> bool {
     let Ok(Some(path)) = publish::current(root) else { return false };
     let Ok(index) = publish::open(&path) else { return false };
+    if index.schema() != schema::schema().0 {
+        return false;
+    }
     let counted = index.reader().and_then(|reader| count::documents(&reader.searcher()));
-    index.schema() == schema::schema().0 && counted.is_ok_and(|counted| counted == u64::from(documents))
+    counted.is_ok_and(|counted| counted == u64::from(documents))
 }
 
 fn by_seine(pages: impl Iterator<Item = Page>, root: &Path, config: IndexerConfig) -> anyhow::Result<Duration> {
