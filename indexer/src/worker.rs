@@ -19,8 +19,11 @@ use crate::writer::{Checkpoint, DocumentWriter};
 /// Batches that may wait for the thread; each is as large as the filesaver makes it.
 pub const WAITING_COMMANDS: usize = 2;
 
+/// Pages that are written again at a time for what others say of them, while new ones come and while none do.
+const REWRITTEN_WHILE_BUSY: usize = 50;
+const REWRITTEN_WHILE_IDLE: usize = 500;
 /// How long the end may wait for work that nobody waits for.
-const LAST_WORK_TAKES: Duration = Duration::from_secs(2);
+const LAST_WORK_TAKES: Duration = Duration::from_secs(1);
 
 pub enum Command {
     Batch {
@@ -41,6 +44,8 @@ pub struct Worker {
     progress: watch::Sender<Checkpoint>,
     commit_interval: Duration,
     commit_at: Option<Instant>,
+    /// Whether anything came since the last time.
+    is_busy: bool,
     flushes: Vec<(String, u64)>,
 }
 
@@ -53,7 +58,7 @@ impl Worker {
     ) -> Self {
         // The last process may have left work that nobody waits for.
         let commit_at = Some(Instant::now() + commit_interval);
-        Self { writer, commands, progress, commit_interval, commit_at, flushes: Vec::new() }
+        Self { writer, commands, progress, commit_interval, commit_at, is_busy: false, flushes: Vec::new() }
     }
 
     /// Blocks until the end; must run on a thread of its own that knows the runtime.
@@ -84,6 +89,7 @@ impl Worker {
                     self.writer.apply(entry)?;
                 }
                 self.writer.advance(&log_id, end_offset);
+                self.is_busy = true;
                 metrics::applied(count);
             }
             Command::Flush { log_id, until_offset } => self.flushes.push((log_id, until_offset)),
@@ -106,7 +112,8 @@ impl Worker {
         if self.writer.has_uncommitted() {
             self.commit()?;
         }
-        self.writer.fold_anchors()?;
+        let most = if std::mem::take(&mut self.is_busy) { REWRITTEN_WHILE_BUSY } else { REWRITTEN_WHILE_IDLE };
+        self.writer.fold_anchors(most)?;
         let more = self.writer.has_uncommitted() || self.writer.has_lazy_work();
         self.commit_at = more.then(|| Instant::now() + self.commit_interval);
         Ok(())
@@ -123,7 +130,7 @@ impl Worker {
             if !self.writer.has_lazy_work() || Instant::now() >= until {
                 return Ok(());
             }
-            self.writer.fold_anchors()?;
+            self.writer.fold_anchors(REWRITTEN_WHILE_IDLE)?;
         }
     }
 

@@ -49,9 +49,8 @@ const LARGEST_MERGED_DOCUMENTS: usize = 100_000;
 /// A segment with a larger share of dead documents is rewritten.
 const DEAD_SHARE_BEFORE_REWRITE: f32 = 0.4;
 
-/// Pages that are looked at, and written again, at a time because of what others say of them.
+/// Pages that are looked at at a time for what others say of them.
 const LOOKED_AT_FOR_ANCHORS: usize = 10_000;
-const REWRITTEN_FOR_ANCHORS: usize = 200;
 
 const WHILE_LIVING: &str = "the writer is taken out in drop only";
 
@@ -228,9 +227,9 @@ impl DocumentWriter {
         self.commit_applied()
     }
 
-    /// Goes on with the walk through all pages for what others say of them. What it writes, the next commit makes
-    /// durable.
-    pub fn fold_anchors(&mut self) -> Result<(), IndexerError> {
+    /// Goes on with the walk through all pages for what others say of them, and writes at most so many again. The next commit
+    /// makes that durable.
+    pub fn fold_anchors(&mut self, most: usize) -> Result<(), IndexerError> {
         if self.has_uncommitted() || !self.has_lazy_work() {
             return Ok(());
         }
@@ -239,8 +238,7 @@ impl DocumentWriter {
             0
         });
         let failed = |error: TantivyError| IndexerError::Index { path: self.path.clone(), error };
-        let (most, few) = (LOOKED_AT_FOR_ANCHORS, REWRITTEN_FOR_ANCHORS);
-        let outdated = self.committed.outdated(start, most, few, &self.fields).map_err(failed)?;
+        let outdated = self.committed.outdated(start, LOOKED_AT_FOR_ANCHORS, most, &self.fields).map_err(failed)?;
         self.anchors_from = outdated.next;
         let searcher = self.reader.searcher();
         for known in outdated.pages {

@@ -50,7 +50,7 @@ impl TestIndex {
         }
         writer.commit().unwrap();
         while writer.has_lazy_work() {
-            writer.fold_anchors().unwrap();
+            writer.fold_anchors(usize::MAX).unwrap();
             writer.commit().unwrap();
         }
     }

@@ -58,7 +58,7 @@ fn called(writer: &DocumentWriter, word: &str) -> Vec<String> {
 fn settle(writer: &mut DocumentWriter) {
     writer.commit().unwrap();
     while writer.has_lazy_work() {
-        writer.fold_anchors().unwrap();
+        writer.fold_anchors(20).unwrap();
         writer.commit().unwrap();
     }
 }
@@ -94,7 +94,7 @@ fn what_was_left_to_do_is_done_after_a_kill() {
     writer.apply(page(2, 1, &[])).unwrap();
     writer.apply(page(1, 1, &[(2, "gauge")])).unwrap();
     writer.commit().unwrap();
-    writer.fold_anchors().unwrap();
+    writer.fold_anchors(20).unwrap();
     drop(writer);
     let mut writer = DocumentWriter::open(&path, &config()).unwrap();
     assert_eq!(called(&writer, "gauge"), Vec::<String>::new());
@@ -106,17 +106,17 @@ fn what_was_left_to_do_is_done_after_a_kill() {
 fn a_walk_goes_on_where_it_stopped_until_every_page_has_its_anchors() {
     let (_root, path) = new_index();
     let mut writer = DocumentWriter::open(&path, &config()).unwrap();
-    let pages = 2 * REWRITTEN_FOR_ANCHORS + 10;
+    let pages = 70;
     for number in 0..pages {
         writer.apply(page(number, 1, &[((number + 1) % pages, "gauge")])).unwrap();
     }
     writer.commit().unwrap();
-    writer.fold_anchors().unwrap();
+    writer.fold_anchors(20).unwrap();
     writer.commit().unwrap();
-    assert_eq!(called(&writer, "gauge").len(), REWRITTEN_FOR_ANCHORS);
+    assert_eq!(called(&writer, "gauge").len(), 20);
     settle(&mut writer);
     assert_eq!(called(&writer, "gauge").len(), pages);
-    writer.fold_anchors().unwrap();
+    writer.fold_anchors(20).unwrap();
     assert!(!writer.has_uncommitted(), "nothing is written twice");
 }
 
@@ -181,7 +181,7 @@ proptest! {
                     writer.commit().unwrap();
                     committed = living.clone();
                 }
-                Step::Fold => writer.fold_anchors().unwrap(),
+                Step::Fold => writer.fold_anchors(20).unwrap(),
                 Step::Kill => {
                     drop(writer);
                     writer = DocumentWriter::open(&path, &config()).unwrap();
