@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
+pub use fold::fold_into;
 pub use language::{Language, mark, unmarked};
 
 use cjk::{RunTerm, Script};

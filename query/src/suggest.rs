@@ -1,13 +1,15 @@
-//! Completes what somebody is typing: by words that the index has, and by titles of pages.
+//! Completes what somebody is typing: by words that the index has, by [`phrases`] of pages and by their titles.
 //!
 //! The last word typed is taken as a beginning, those before it as they are. Words come with what was typed before them;
 //! titles have all the words. Nothing is invented: every suggestion finds something.
+
+mod phrases;
 
 use std::collections::HashSet;
 
 use seine_indexer::tokenizer::{WORD_SIGN, query, unmarked};
 use tantivy::schema::{IndexRecordOption, Value};
-use tantivy::{DocAddress, DocSet, Searcher, TantivyDocument, Term};
+use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term};
 
 use crate::asker::Asker;
 use crate::copies::Copies;
@@ -21,12 +23,27 @@ use crate::search::{Inner, QueryService, one_line};
 use crate::snippet::Highlighter;
 use crate::vocabulary::Vocabulary;
 
+use self::phrases::Phrases;
+
 pub const DEFAULT_SUGGESTIONS: usize = 8;
 pub const MAX_SUGGESTIONS: usize = 20;
 /// Shorter beginnings of words say too little to complete them.
 const SHORTEST_BEGINNING: usize = 2;
 /// Completed words among the suggestions.
 const MAX_WORDS: usize = 3;
+/// Shorter beginnings are those of too many phrases.
+const SHORTEST_FOR_PHRASES: usize = 3;
+/// Phrases among the suggestions, and pages that are read for them.
+const MAX_PHRASES: usize = 3;
+const READ_FOR_PHRASES: usize = 10;
+/// Words that the last one of a phrase may be the beginning of.
+const MAX_WORDS_FOR_PHRASES: usize = 12;
+/// A word that more than one in so many pages have says nothing at the end of a phrase.
+const COMMON_SHARE: u64 = 5;
+/// Of fewer pages nothing can be said about that.
+const FEW_PAGES: u64 = 10;
+/// Pages that are read to know how a word is written.
+const LOOKED_AT_FOR_SPELLING: usize = 5;
 /// Longer titles are no completions.
 const LONGEST_TITLE: usize = 120;
 /// Titles read for one suggestion: several pages may have the same.
@@ -71,37 +88,28 @@ impl Inner {
         if is_word && beginning.chars().count() >= SHORTEST_BEGINNING {
             let vocabulary = Vocabulary::new(&searcher, &self.fields, None)?;
             let folded = query::word(beginning, &[]).folded;
-            for (word, _) in vocabulary.words_beginning_with(&folded, MAX_WORDS)? {
-                let word = self.as_written(&word, &searcher)?.unwrap_or(word);
-                add(format!("{before}{word}"), &mut suggestions);
+            let words = vocabulary.words_beginning_with(&folded, MAX_WORDS_FOR_PHRASES)?;
+            for (word, _) in words.iter().take(MAX_WORDS) {
+                if let Some(word) = self.as_written(word, &searcher)? {
+                    add(format!("{before}{word}"), &mut suggestions);
+                }
+            }
+            if typed.chars().count() >= SHORTEST_FOR_PHRASES {
+                let words = words.into_iter().map(|(word, _)| word).collect();
+                for phrase in self.phrases(typed, before, words, &vocabulary, &searcher, asker)? {
+                    add(phrase, &mut suggestions);
+                }
             }
         }
         let form = if is_word { ItemForm::Prefix } else { ItemForm::Words };
         let in_title = |text: &str, form| Clause(vec![Item { place: Place::Title, form, text: text.to_owned() }]);
         let earlier = before.split_whitespace().take(MAX_EARLIER).map(|word| in_title(word, ItemForm::Words));
         let asked = Asked { clauses: earlier.chain([in_title(beginning, form)]).collect(), ..Asked::default() };
-        let request = SearchRequest::default().check()?;
-        let plan = plan(&asked, &request, &searcher, &self.fields, &self.weights)?;
-        if plan.is_empty() {
-            return Ok(suggestions);
-        }
-        let scoring = Scoring::new(&plan, &searcher, self.fields.words(), &self.weights)?;
-        let places = limit * READ_PER_SUGGESTION;
-        let ranking = Ranking {
-            places,
-            per_host: 0,
-            sort: Sort::Relevance,
-            count_facets: false,
-            freshness: None,
-            asker: asker.clone(),
-        };
-        // Equal titles are told once anyway.
-        let copies = Copies::default();
-        for (found, _) in ranking.rank(&plan, &scoring, &searcher, &copies, &self.weights)?.matches {
+        for address in self.best(&asked, limit * READ_PER_SUGGESTION, &searcher, asker)? {
             if suggestions.len() == limit {
                 break;
             }
-            let document: TantivyDocument = searcher.doc(found.address)?;
+            let document: TantivyDocument = searcher.doc(address)?;
             let title = document.get_first(self.fields.title).and_then(|title| title.as_str()).unwrap_or_default();
             let title = one_line(unmarked(title).1);
             if !title.is_empty() && title.chars().count() <= LONGEST_TITLE {
@@ -111,19 +119,83 @@ impl Inner {
         Ok(suggestions)
     }
 
-    /// A folded word as a page writes it, with its marks.
+    /// Phrases that begin as was typed, of the pages that are best for it.
+    fn phrases(
+        &self,
+        typed: &str,
+        before: &str,
+        words: Vec<String>,
+        vocabulary: &Vocabulary,
+        searcher: &Searcher,
+        asker: &Asker,
+    ) -> Result<Vec<String>, QueryError> {
+        if words.is_empty() {
+            return Ok(Vec::new());
+        }
+        let item = |text: String| Item { place: Place::Anywhere, form: ItemForm::Words, text };
+        let earlier = before.split_whitespace().take(MAX_EARLIER).map(|word| Clause(vec![item(word.to_owned())]));
+        let last = Clause(words.into_iter().map(item).collect());
+        let asked = Asked { clauses: earlier.chain([last]).collect(), ..Asked::default() };
+        let mut phrases = Phrases::new(typed);
+        for address in self.best(&asked, READ_FOR_PHRASES, searcher, asker)? {
+            let document: TantivyDocument = searcher.doc(address)?;
+            let text = document.get_first(self.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
+            phrases.read(unmarked(text).1);
+        }
+        phrases.frequent(MAX_PHRASES, |word| {
+            let mut documents = 0;
+            for stem in vocabulary.stems(word) {
+                documents = vocabulary.frequency(&stem)?.max(documents);
+            }
+            Ok(documents > FEW_PAGES && documents.saturating_mul(COMMON_SHARE) > vocabulary.documents())
+        })
+    }
+
+    /// The best pages for something.
+    fn best(
+        &self,
+        asked: &Asked,
+        places: usize,
+        searcher: &Searcher,
+        asker: &Asker,
+    ) -> Result<Vec<DocAddress>, QueryError> {
+        let request = SearchRequest::default().check()?;
+        let plan = plan(asked, &request, searcher, &self.fields, &self.weights)?;
+        if plan.is_empty() {
+            return Ok(Vec::new());
+        }
+        let scoring = Scoring::new(&plan, searcher, self.fields.words(), &self.weights)?;
+        let ranking = Ranking {
+            places,
+            per_host: 0,
+            sort: Sort::Relevance,
+            count_facets: false,
+            freshness: None,
+            asker: asker.clone(),
+        };
+        // Equal texts are told once anyway.
+        let ranked = ranking.rank(&plan, &scoring, searcher, &Copies::default(), &self.weights)?;
+        Ok(ranked.matches.into_iter().map(|(found, _)| found.address).collect())
+    }
+
+    /// A folded word as a page writes it, with its marks; `None` where it is a mere stem.
     fn as_written(&self, word: &str, searcher: &Searcher) -> tantivy::Result<Option<String>> {
         let mut reader = Highlighter::new(&Plan::default());
+        let mut looked_at = 0;
         for term in [format!("{WORD_SIGN}{word}"), word.to_owned()] {
             let term = Term::from_field_text(self.fields.text, &term);
             for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
                 let inverted = segment.inverted_index(self.fields.text)?;
-                let Some(documents) = inverted.read_postings(&term, IndexRecordOption::Basic)? else { continue };
-                let document: TantivyDocument = searcher.doc(DocAddress::new(ordinal as u32, documents.doc()))?;
-                let text = document.get_first(self.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-                let (language, text) = unmarked(text);
-                if let Some(written) = reader.written(language, text, word) {
-                    return Ok(Some(written));
+                let Some(mut documents) = inverted.read_postings(&term, IndexRecordOption::Basic)? else { continue };
+                while looked_at < LOOKED_AT_FOR_SPELLING && documents.doc() != TERMINATED {
+                    looked_at += 1;
+                    let document: TantivyDocument = searcher.doc(DocAddress::new(ordinal as u32, documents.doc()))?;
+                    let text = document.get_first(self.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
+                    let (language, text) = unmarked(text);
+                    if let Some(written) = reader.written(language, text, word) {
+                        return Ok(Some(written));
+                    }
+                    documents.advance();
                 }
             }
         }
@@ -167,6 +239,20 @@ mod tests {
         index.add([page]);
         assert_eq!(index.service().suggest("zah", 8).unwrap(), ["záhony"]);
         assert_eq!(index.service().suggest("záh", 8).unwrap(), ["záhony"]);
+    }
+
+    #[test]
+    fn phrases_that_several_pages_have_are_completed() {
+        let index = TestIndex::of(&[
+            ("http://a.example/1", "One", "Floating down the river boat by boat on a river cruise"),
+            ("http://a.example/2", "Two", "A river cruise along the banks. The river boards are open."),
+            ("http://a.example/3", "Three", "Nothing of that"),
+            ("http://a.example/4", "Four", "The bow and the stern, and the boards between them"),
+        ]);
+        let service = index.service();
+        let suggestions = service.suggest("riv", 8).unwrap();
+        assert!(suggestions.iter().any(|text| text == "river cruise"), "{suggestions:?}");
+        assert_eq!(service.suggest("river cr", 8).unwrap(), ["river cruise"]);
     }
 
     #[test]

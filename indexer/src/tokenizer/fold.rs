@@ -18,6 +18,11 @@ pub fn joins(c: char) -> bool {
     }
 }
 
+/// Appends a word in its folded form.
+pub fn fold_into(word: &str, folded: &mut String) {
+    word.chars().filter(|&c| !joins(c)).for_each(|c| push_folded(c, folded));
+}
+
 pub fn push_folded(c: char, word: &mut String) {
     if c.is_ascii() {
         word.push(c.to_ascii_lowercase());
