@@ -3,12 +3,13 @@
 //! Here a word meets the index: it becomes the forms that the languages of the index have of it, a prefix the words that
 //! begin so, and a word that no document has, those that are spelled alike.
 
+mod filters;
+
 use seine_indexer::schema::Fields;
 use seine_indexer::tokenizer::Language;
 use seine_indexer::tokenizer::query::{Form, Run, WordForms, pieces, word};
-use tantivy::query::{BooleanQuery, Occur, Query, TermQuery, TermSetQuery};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{Searcher, Term};
+use tantivy::Searcher;
+use tantivy::query::Query;
 
 use crate::error::QueryError;
 use crate::parse::{Asked, FilterKind, Item, ItemForm, Place};
@@ -32,8 +33,6 @@ const LETTERS_FOR_TWO_EDITS: usize = 8;
 const RARE_SHARE: u64 = 10_000;
 /// …and taken for a mistake when one spelled alike is so many times as frequent.
 const TIMES_AS_FREQUENT: u64 = 50;
-/// Media types looked at for one filter.
-const MAX_TYPES: usize = 1_000;
 
 #[derive(Default)]
 pub struct Plan {
@@ -136,7 +135,7 @@ pub fn plan(
     }
     planner.plan.units.truncate(MAX_UNITS);
     let mut plan = planner.plan;
-    filters(&mut plan, asked, request, searcher, fields)?;
+    filters::add(&mut plan, asked, request, searcher, fields)?;
     Ok(plan)
 }
 
@@ -391,69 +390,4 @@ fn phrases(text: &str, languages: &[Language]) -> Vec<Matcher> {
         }
     }
     matchers
-}
-
-/// Narrows without changing scores.
-fn filters(
-    plan: &mut Plan,
-    asked: &Asked,
-    request: &CheckedRequest,
-    searcher: &Searcher,
-    fields: &Fields,
-) -> Result<(), QueryError> {
-    let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
-    let exact = |field, value: &str| -> Box<dyn Query> {
-        Box::new(TermQuery::new(Term::from_field_text(field, value), IndexRecordOption::Basic))
-    };
-    let asked_by_request = [
-        request.site.clone().map(FilterKind::Site),
-        request.lang.clone().map(FilterKind::Lang),
-        request.content_type.clone().map(FilterKind::Type),
-        request.after.map(FilterKind::After),
-        request.before.map(FilterKind::Before),
-    ];
-    let by_request = asked_by_request.into_iter().flatten().map(|kind| (false, kind));
-    let typed = asked.filters.iter().map(|filter| (filter.excluded, filter.kind.clone()));
-    for (excluded, kind) in by_request.chain(typed) {
-        let occur = if excluded { Occur::MustNot } else { Occur::Must };
-        match (kind, excluded) {
-            (FilterKind::Site(site), _) => clauses.push((occur, exact(fields.site, &site))),
-            (FilterKind::Lang(lang), _) => clauses.push((occur, exact(fields.lang, &lang))),
-            (FilterKind::Type(wanted), _) => {
-                let types = content_types(searcher, fields, &wanted)?;
-                clauses.push((occur, Box::new(TermSetQuery::new(types))));
-            }
-            (FilterKind::After(at), false) | (FilterKind::Before(at), true) => {
-                plan.after = Some(plan.after.map_or(at, |known| known.max(at)));
-            }
-            (FilterKind::Before(at), false) | (FilterKind::After(at), true) => {
-                plan.before = Some(plan.before.map_or(at, |known| known.min(at)));
-            }
-        }
-    }
-    if !clauses.is_empty() && clauses.iter().all(|(occur, _)| *occur == Occur::MustNot) {
-        clauses.push((Occur::Must, Box::new(tantivy::query::AllQuery)));
-    }
-    if !clauses.is_empty() {
-        plan.filter = Some(Box::new(BooleanQuery::new(clauses)));
-    }
-    Ok(())
-}
-
-/// The media types of the index that are meant by a whole type, one of its halves or a part of them.
-fn content_types(searcher: &Searcher, fields: &Fields, wanted: &str) -> Result<Vec<Term>, QueryError> {
-    let mut found = Vec::new();
-    for reader in searcher.segment_readers() {
-        let inverted = reader.inverted_index(fields.content_type)?;
-        let mut stream = inverted.terms().stream()?;
-        let mut visited = 0;
-        while visited < MAX_TYPES && stream.advance() {
-            visited += 1;
-            let Ok(known) = std::str::from_utf8(stream.key()) else { continue };
-            if known == wanted || known.split(['/', '+', '.', '-']).any(|part| part == wanted) {
-                found.push(Term::from_field_text(fields.content_type, known));
-            }
-        }
-    }
-    Ok(found)
 }

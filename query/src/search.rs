@@ -284,4 +284,6 @@ pub(crate) fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod word_tests;
+#[cfg(test)]
 mod paging_tests;

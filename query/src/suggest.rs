@@ -94,7 +94,7 @@ impl Inner {
                     add(format!("{before}{word}"), &mut suggestions);
                 }
             }
-            if typed.chars().count() >= SHORTEST_FOR_PHRASES {
+            if suggestions.len() < limit && typed.chars().count() >= SHORTEST_FOR_PHRASES {
                 let words = words.into_iter().map(|(word, _)| word).collect();
                 for phrase in self.phrases(typed, before, words, &vocabulary, &searcher, asker)? {
                     add(phrase, &mut suggestions);
@@ -181,26 +181,33 @@ impl Inner {
     /// A folded word as a page writes it, with its marks; `None` where it is a mere stem.
     fn as_written(&self, word: &str, searcher: &Searcher) -> tantivy::Result<Option<String>> {
         let mut reader = Highlighter::new(&Plan::default());
-        let mut looked_at = 0;
         for term in [format!("{WORD_SIGN}{word}"), word.to_owned()] {
             let term = Term::from_field_text(self.fields.text, &term);
-            for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
-                let inverted = segment.inverted_index(self.fields.text)?;
-                let Some(mut documents) = inverted.read_postings(&term, IndexRecordOption::Basic)? else { continue };
-                while looked_at < LOOKED_AT_FOR_SPELLING && documents.doc() != TERMINATED {
-                    looked_at += 1;
-                    let document: TantivyDocument = searcher.doc(DocAddress::new(ordinal as u32, documents.doc()))?;
-                    let text = document.get_first(self.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
-                    let (language, text) = unmarked(text);
-                    if let Some(written) = reader.written(language, text, word) {
-                        return Ok(Some(written));
-                    }
-                    documents.advance();
+            for address in some_with(&term, LOOKED_AT_FOR_SPELLING, searcher)? {
+                let document: TantivyDocument = searcher.doc(address)?;
+                let text = document.get_first(self.fields.text).and_then(|text| text.as_str()).unwrap_or_default();
+                let (language, text) = unmarked(text);
+                if let Some(written) = reader.written(language, text, word) {
+                    return Ok(Some(written));
                 }
             }
         }
         Ok(None)
     }
+}
+
+/// Some pages that have a term.
+fn some_with(term: &Term, most: usize, searcher: &Searcher) -> tantivy::Result<Vec<DocAddress>> {
+    let mut pages = Vec::with_capacity(most);
+    for (ordinal, segment) in searcher.segment_readers().iter().enumerate() {
+        let inverted = segment.inverted_index(term.field())?;
+        let Some(mut documents) = inverted.read_postings(term, IndexRecordOption::Basic)? else { continue };
+        while pages.len() < most && documents.doc() != TERMINATED {
+            pages.push(DocAddress::new(ordinal as u32, documents.doc()));
+            documents.advance();
+        }
+    }
+    Ok(pages)
 }
 
 #[cfg(test)]

@@ -27,5 +27,6 @@ mod commands;
 mod server;
 mod sitemaps;
 mod openapi;
+mod browser;
 mod pages_in_a_browser;
 mod mirror_in_a_browser;

@@ -1,11 +1,9 @@
-//! An exported mirror in a real Chromium, opened from the disk. What is checked is in `tests/browser/mirror.mjs`; screenshots
-//! are kept in `output/screenshots/`, to be looked at.
-
-use std::path::Path;
-use std::process::Command;
+//! An exported mirror in a real Chromium, opened from the disk.
 
 use seine_tests::LiveWeb;
 use seine_tests::sandbox::Seine;
+
+use crate::browser::Browser;
 
 const HTML: &str = "text/html; charset=utf-8";
 /// Crawls take what has no type, for the analyser to look at.
@@ -118,13 +116,7 @@ fn windows_1250(text: &str) -> Vec<u8> {
 
 #[test]
 fn a_mirror_works_in_a_browser_without_any_network() {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let checks = tests.join("browser");
-    let Ok(chromium) = std::env::var("SEINE_CHROMIUM") else {
-        println!("skipped: SEINE_CHROMIUM does not name a browser; `make test` installs one");
-        return;
-    };
-    assert!(checks.join("node_modules").exists(), "Playwright is missing; run `make deps-test`");
+    let Some(browser) = Browser::find() else { return };
     let (web, seine) = (site(), Seine::new());
     let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
     assert_eq!((run.code, run.count("pages")), (0, 12), "{run:?}");
@@ -134,15 +126,5 @@ fn a_mirror_works_in_a_browser_without_any_network() {
     // Whatever is asked of the site from here on fails.
     let host = mirror.join(web.host().replace(':', "_"));
     drop(web);
-    let output = Command::new("node")
-        .args(["--test-reporter=spec", "mirror.mjs"])
-        .current_dir(&checks)
-        .env("SEINE_MIRROR", host)
-        .env("SEINE_CHROMIUM", chromium)
-        .env("SEINE_SCREENSHOTS", tests.join("../output/screenshots"))
-        .output()
-        .expect("node can be started");
-    let report = String::from_utf8_lossy(&output.stdout);
-    println!("{report}");
-    assert!(output.status.success(), "{report}{}", String::from_utf8_lossy(&output.stderr));
+    browser.check("mirror.mjs", &[("SEINE_MIRROR", host.to_str().expect("a readable path").to_owned())]);
 }
