@@ -17,8 +17,12 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 # For `make demo`: the site to crawl instead of the demo web, and where the search page listens.
 SITE ?=
 HTTP ?= 127.0.0.1:8080
-# For `make bench`: further flags, such as BENCH="--pages 2000 --only seine".
+# For `make bench`: further flags, such as BENCH="--pages 2000 --only seine". With AGAINST=REV it crawls in turns with that
+# revision instead; FLAGS and AGAINST_FLAGS are for the crawls of this and of that one.
 BENCH ?=
+AGAINST ?=
+FLAGS ?=
+AGAINST_FLAGS ?=
 
 # What the tests use from outside the workspace.
 test bench: export SEINE_WARCIO := $(VENV)/bin/warcio
@@ -39,8 +43,13 @@ test: deps-test claim ## Check the format, lint, build and run all tests
 	@scripts/timed build cargo build --release --workspace
 	@scripts/timed tests cargo test --release --workspace
 
-bench: deps-bench build ## Crawl 20,000 pages on this machine, beside Scrapy and wget2
-	@$(CARGO_TARGET_DIR)/release/seine-bench --work-dir '$(CACHE)/bench' $(BENCH)
+bench: deps-bench ## Measure crawls, stages and search; with AGAINST=REV crawl in turns with that revision
+	@# The other revision first: both are built in one target directory, and the last one stays there.
+	@against=; \
+	if [ -n '$(AGAINST)' ]; then against=$$(MAKE='$(MAKE)' scripts/revision.sh '$(AGAINST)' '$(CACHE)/revisions'); fi; \
+	$(MAKE) --no-print-directory build; \
+	$(CARGO_TARGET_DIR)/release/seine-bench --work-dir '$(CACHE)/bench' --flags='$(FLAGS)' \
+		$${against:+--against "$$against" --against-flags='$(AGAINST_FLAGS)'} $(BENCH)
 
 build: deps-build claim ## Compile everything; the programs land in ~/.cache/seine/target/release
 	@cargo build --release --workspace

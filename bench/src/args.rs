@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
+use crate::seine::Contender;
+
 /// Crawls a test web on this machine and prints what it cost, beside Scrapy and wget2.
 #[derive(Debug, Parser)]
 pub struct Args {
@@ -16,6 +18,18 @@ pub struct Args {
     /// The seine program to measure; by default the one beside this program
     #[arg(long)]
     pub seine: Option<PathBuf>,
+    /// Flags for its crawls besides those of the bench, such as "--connections-per-host 4"
+    #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
+    pub flags: String,
+    /// Compare with this seine program instead: whole crawls in turns, medians and ratios
+    #[arg(long, value_name = "PROGRAM")]
+    pub against: Option<PathBuf>,
+    /// Flags for the crawls of the program compared with
+    #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true, requires = "against")]
+    pub against_flags: String,
+    /// Pairs of crawls, one by each program
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99), requires = "against")]
+    pub pairs: u32,
     /// Where data are written while the bench runs; should be on a disk, not in memory
     #[arg(long, default_value_os_t = std::env::temp_dir())]
     pub work_dir: PathBuf,
@@ -52,6 +66,11 @@ pub enum Part {
 impl Args {
     pub fn wants(&self, part: Part) -> bool {
         self.only.is_none_or(|only| only == part)
+    }
+
+    /// The program to measure, with its flags.
+    pub fn contender(&self) -> anyhow::Result<Contender> {
+        Ok(Contender::new(self.seine_program()?, &self.flags))
     }
 
     pub fn seine_program(&self) -> anyhow::Result<PathBuf> {

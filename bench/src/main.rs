@@ -5,7 +5,8 @@
 //! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
 //! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
 //! many hosts of which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and
-//! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found.
+//! [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
@@ -13,6 +14,7 @@ mod args;
 mod web;
 mod measure;
 mod seine;
+mod pairs;
 mod peers;
 mod stages;
 mod frontier;
@@ -32,6 +34,7 @@ use tempfile::TempDir;
 
 use crate::args::{Args, Part};
 use crate::report::Report;
+use crate::seine::Contender;
 use crate::web::TestWeb;
 
 fn main() -> ExitCode {
@@ -77,8 +80,13 @@ fn bench(args: &Args) -> anyhow::Result<()> {
 async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     let web = TestWeb::start(args.pages)?;
     let mut report = Report::new(args.pages);
+    if let Some(against) = &args.against {
+        let against = Contender::new(against.clone(), &args.against_flags);
+        report.pairs = pairs::compare(&web, &args.contender()?, &against, args.pairs, work.path()).await?;
+        return Ok(report);
+    }
     if args.wants(Part::Seine) {
-        report.seine = Some(seine::crawl(&web, &args.seine_program()?, work.path()).await?);
+        report.seine = Some(seine::crawl(&web, &args.contender()?, work.path()).await?);
     }
     if args.wants(Part::Peers) {
         report.peers = peers::crawl(&web, work.path(), &mut report.remarks).await;

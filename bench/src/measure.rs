@@ -2,7 +2,7 @@
 //!
 //! The kernel's own figures, from `/proc`: CPU time (user and system, all threads, and its own children) from `stat`, which can still
 //! be read when the process has ended and nobody has waited for it, so the last reading is complete; peak memory
-//! (`VmHWM`) from `status`, last read at most one interval before the end. A child never outlives its measurement.
+//! (`VmHWM`, and the highest `RssAnon` seen) from `status`, last read at most one interval before the end. A child never outlives its measurement.
 
 use std::fs::{self, File};
 use std::io;
@@ -25,6 +25,9 @@ pub struct Cost {
     pub seconds: f64,
     pub cpu_seconds: f64,
     pub peak_rss_mb: f64,
+    /// Peak of what no file backs (`RssAnon`): what the process really holds, without pages of its index that the kernel
+    /// may drop at any time.
+    pub peak_anon_mb: f64,
 }
 
 pub struct Finished {
@@ -78,9 +81,7 @@ pub fn own_cpu_seconds() -> anyhow::Result<f64> {
 /// Memory of this process now, in MB.
 pub fn own_rss_mb() -> anyhow::Result<f64> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
-    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kilobytes * 1024.0 / 1e6)
+    megabytes(&status, "VmRSS:")?.context("no VmRSS in /proc/self/status")
 }
 
 /// Bytes of all files of a directory.
@@ -98,11 +99,19 @@ fn read(pid: u32, cost: &mut Cost) -> anyhow::Result<bool> {
     let stat = Stat::read(&pid.to_string())?;
     cost.cpu_seconds = stat.cpu_seconds;
     // Absent once the process has ended.
-    if let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
-        let kilobytes: f64 = peak.trim().trim_end_matches(" kB").parse()?;
-        cost.peak_rss_mb = cost.peak_rss_mb.max(kilobytes * 1024.0 / 1e6);
+    for (name, peak) in [("VmHWM:", &mut cost.peak_rss_mb), ("RssAnon:", &mut cost.peak_anon_mb)] {
+        if let Some(megabytes) = megabytes(&status, name)? {
+            *peak = peak.max(megabytes);
+        }
     }
     Ok(stat.ended)
+}
+
+/// A line of `/proc/PID/status`, such as `VmRSS:     1024 kB`, in MB.
+fn megabytes(status: &str, name: &str) -> anyhow::Result<Option<f64>> {
+    let Some(value) = status.lines().find_map(|line| line.strip_prefix(name)) else { return Ok(None) };
+    let kilobytes: f64 = value.trim().trim_end_matches(" kB").parse()?;
+    Ok(Some(kilobytes * 1024.0 / 1e6))
 }
 
 struct Stat {
@@ -154,6 +163,7 @@ mod tests {
         assert!(alone.cpu_seconds > 0.05, "{alone:?}");
         assert!(both.cpu_seconds > 1.4 * alone.cpu_seconds, "{both:?} against {alone:?}");
         assert!(alone.peak_rss_mb > 0.1 && alone.peak_rss_mb < 100.0, "{alone:?}");
+        assert!(alone.peak_anon_mb > 0.0 && alone.peak_anon_mb <= alone.peak_rss_mb, "{alone:?}");
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::analysis::AnalysisSpeed;
 use crate::frontier::FrontierReport;
 use crate::measure::Cost;
+use crate::pairs::Pair;
 use crate::refresh_simulation::PolicyResult;
 use crate::search::SearchReport;
 use crate::searchable::Searchable;
@@ -18,6 +19,8 @@ pub struct Report {
     pub cores: usize,
     pub seine: Option<CrawlerRun>,
     pub peers: Vec<CrawlerRun>,
+    /// Crawls by two programs in turns.
+    pub pairs: Vec<Pair>,
     pub stages: Vec<Stage>,
     pub frontier: Option<FrontierReport>,
     pub refresh: Vec<PolicyResult>,
@@ -60,6 +63,7 @@ impl Report {
             cores,
             seine: None,
             peers: Vec::new(),
+            pairs: Vec::new(),
             stages: Vec::new(),
             frontier: None,
             refresh: Vec::new(),

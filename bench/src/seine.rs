@@ -1,6 +1,6 @@
 //! `seine crawl` on the whole test web: fetch, parse, save, index, and the final commit.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -20,13 +20,28 @@ struct Summary {
     indexed: u64,
 }
 
-pub async fn crawl(web: &TestWeb, program: &Path, work: &Path) -> anyhow::Result<CrawlerRun> {
+/// A seine program and the flags that its crawls get besides those of the bench.
+#[derive(Debug)]
+pub struct Contender {
+    program: PathBuf,
+    flags: Vec<String>,
+}
+
+impl Contender {
+    /// Flags are parted at spaces.
+    pub fn new(program: PathBuf, flags: &str) -> Self {
+        Self { program, flags: flags.split_whitespace().map(str::to_owned).collect() }
+    }
+}
+
+pub async fn crawl(web: &TestWeb, contender: &Contender, work: &Path) -> anyhow::Result<CrawlerRun> {
     let data = work.join("seine-data");
     web.forget_requests();
     eprintln!("seine crawls {} pages", web.pages());
-    let mut command = Command::new(program);
-    command.arg("crawl").arg(web.home()).args(["--allow-net", "127.0.0.0/8", "--delay", "0", "--json", "--data"]);
-    let finished = measure::run("seine", command.arg(&data), work, TIME_LIMIT).await?.must_succeed()?;
+    let mut command = Command::new(&contender.program);
+    command.arg("crawl").arg(web.home()).args(["--allow-net", "127.0.0.0/8", "--delay", "0", "--json"]);
+    command.args(&contender.flags).arg("--data").arg(&data);
+    let finished = measure::run("seine", &mut command, work, TIME_LIMIT).await?.must_succeed()?;
     let line = finished.stdout.lines().last().unwrap_or_default();
     let summary: Summary = serde_json::from_str(line)
         .with_context(|| format!("seine crawl --json ended with {line:?}, which is no summary"))?;

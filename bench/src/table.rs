@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::analysis;
 use crate::frontier::FrontierReport;
+use crate::pairs;
 use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
 use crate::search::SearchReport;
@@ -25,6 +26,10 @@ pub fn render(report: &Report) -> String {
     {
         text.push('\n');
         text.push_str(&aligned(&ratios(seine, &report.peers)));
+    }
+    if !report.pairs.is_empty() {
+        text.push('\n');
+        text.push_str(&aligned(&pairs::rows(&report.pairs)));
     }
     if !report.stages.is_empty() {
         text.push('\n');
