@@ -130,7 +130,7 @@ pub trait Frontier: Send {
     /// The sitemaps that the host's robots.txt names are in the crawl.
     fn note_sitemaps(&mut self, crawl: CrawlId, host: &HostKey) -> Result<()>;
     /// Settles the first waiting URLs of a host, retries included, with one outcome, and plans their next visit; gives
-    /// their number. A page that was saved stays so: nobody has looked whether it is still there.
+    /// their number. A page that was saved, or is gone, stays so: nobody has looked whether it is there.
     fn settle_rest(
         &mut self,
         crawl: CrawlId,

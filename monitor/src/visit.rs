@@ -2,7 +2,8 @@
 //!
 //! A page that was saved stays saved and in the index until it is confirmed gone: missing (404, 410, redirected away, or
 //! refused by robots.txt) at two visits that lie far enough apart, or excluded by a changed rule. A timeout or a server
-//! error never makes it gone. Not responsible for: when the next visit is (`refresh`).
+//! error never makes it gone. A page that is gone stays so until it is there again, whatever else a visit meets.
+//! Not responsible for: when the next visit is (`refresh`).
 
 use seine_common::http_date::http_date;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Revisit, Visit};
@@ -141,7 +142,9 @@ pub fn after(before: Option<UrlRecord>, entry: QueueEntry, outcome: Outcome, now
     }
     let outcome = match kind {
         OutcomeKind::NotModified if was_read => unchanged(before.outcome, outcome),
-        _ if !was_saved || kind == OutcomeKind::Saved => outcome,
+        OutcomeKind::Saved => outcome,
+        _ if before.outcome.kind() == OutcomeKind::Gone => before.outcome,
+        _ if !was_saved => outcome,
         OutcomeKind::Excluded if outcome.withdrawn => outcome,
         _ if outcome.withdrawn => Outcome { kind: OutcomeKind::Gone.into(), ..outcome },
         _ => before.outcome,
@@ -246,6 +249,28 @@ mod tests {
             OutcomeKind::Saved,
             "it was there between"
         );
+    }
+
+    #[test]
+    fn a_page_that_is_gone_stays_gone_until_it_is_there_again() {
+        let missing_once = visit(saved(1, 10), OutcomeKind::NotFound, 20);
+        let mut record = visit(missing_once, OutcomeKind::NotFound, 20 + DAY);
+        for (day, kind) in [
+            OutcomeKind::NotFound,
+            OutcomeKind::Redirected,
+            OutcomeKind::RefusedByRobots,
+            OutcomeKind::ServerError,
+            OutcomeKind::Timeout,
+            OutcomeKind::HostFailed,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            record = visit(record, kind, (day as i64 + 3) * DAY);
+            assert_eq!(record.outcome.kind(), OutcomeKind::Gone, "after {kind:?}");
+            assert_eq!(record.visits[0].kind(), kind, "the visit itself is told as it was");
+        }
+        assert_eq!(visit(record, OutcomeKind::Saved, 20 * DAY).outcome.kind(), OutcomeKind::Saved);
     }
 
     #[test]

@@ -146,7 +146,10 @@ impl RocksFrontier {
             let url_key = key::url(&host_key, self.fingerprinter.of(queued.entry.url.as_bytes()));
             let known = queued.entry.revisit.is_some();
             let record = match known.then(|| self.record_at(&url_key)).transpose()?.flatten() {
-                Some(before) if before.outcome.kind() == OutcomeKind::Saved => UrlRecord { next_visit_ms, ..before },
+                // Nobody has looked: what was found out about the page still holds.
+                Some(before) if matches!(before.outcome.kind(), OutcomeKind::Saved | OutcomeKind::Gone) => {
+                    UrlRecord { next_visit_ms, ..before }
+                }
                 _ => {
                     let entry = QueueEntry { revisit: None, ..queued.entry.clone() };
                     UrlRecord { entry, outcome: outcome.clone(), next_visit_ms, ..UrlRecord::default() }

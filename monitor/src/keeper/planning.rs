@@ -109,8 +109,9 @@ impl CrawlPlan {
         record.history = Some(stored);
         let seed = record.outcome.fingerprint ^ record.entry.url.len() as u64;
         let due = self.plan.next_visit(&history, cell, now, seed);
-        // A page that is not there, or never was, is looked for at the pace of the crawl as a whole.
-        if history.visits == 0 { now.saturating_add(refresh.interval_ms) } else { due }
+        // A page that is not there, never was, or could not be reached is looked for at the pace of the crawl as a whole:
+        // its own plan counts from when it was last seen, and would ask for it again at once.
+        if history.visits == 0 || due <= now { now.saturating_add(refresh.interval_ms) } else { due }
     }
 }
 

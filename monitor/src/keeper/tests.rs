@@ -337,3 +337,30 @@ fn a_schedule_brings_pages_back_when_they_are_due_and_tells_when_that_is() {
     assert_eq!(urls(&lease)[0].revisit.as_ref().unwrap().etag, "\"1\"");
     assert_eq!(bench.state("c"), CrawlState::Running);
 }
+
+#[test]
+fn a_page_that_cannot_be_found_is_not_asked_for_again_before_an_interval_has_passed() {
+    let dir = tempfile::tempdir().unwrap();
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    let refresh = Refresh { interval_ms: DAY as u64, gone_after_ms: DAY as u64, ..Refresh::default() };
+    bench.add(Crawl { refresh: Some(refresh), max_attempts: 1, ..crawl("c", &["http://a.test/"]) });
+    let lease = bench.hear_lease();
+    bench.settle(lease.token, &urls(&lease)[0], saved());
+    bench.hear_settled();
+    bench.give_back(lease.token, Some(0));
+    for kind in [OutcomeKind::ServerError, OutcomeKind::NotFound, OutcomeKind::NotFound, OutcomeKind::NotFound] {
+        bench.clock.advance(2 * DAY);
+        bench.keeper.look_after_things().unwrap();
+        bench.keeper.grant_ready().unwrap();
+        let lease = bench.hear_lease();
+        let url = urls(&lease).remove(0);
+        let withdrawn = kind == OutcomeKind::NotFound && url.revisit.as_ref().unwrap().gone_if_missing;
+        bench.settle(lease.token, &url, Outcome { withdrawn, status: 500, ..outcome(kind) });
+        bench.hear_settled();
+        bench.give_back(lease.token, Some(0));
+        let due = bench.keeper.status(CrawlId(1)).unwrap().next_visit_ms.unwrap();
+        assert!(due >= bench.clock.now_ms() + DAY / 2, "after {kind:?} it is due in {} ms", due - bench.clock.now_ms());
+    }
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().gone, 1);
+}

@@ -75,6 +75,36 @@ fn a_page_leaves_the_index_only_when_it_was_missing_twice_and_never_because_of_t
 }
 
 #[test]
+fn a_page_that_is_gone_is_counted_and_explained_as_gone_at_every_later_visit() {
+    let web = web_of_three();
+    let seine = Seine::new();
+    seine.crawl(&web.url("/"), &["--delay", "0"]);
+    let flags = ["--gone-after", "0s", "--attempts", "1"];
+    let told = || {
+        let json = |words: &[&str]| -> serde_json::Value {
+            let output = seine.run(words);
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+        };
+        let crawl = json(&["crawls", "list", "--json"])[0].clone();
+        let page = json(&["explain", &web.url("/two"), "--json"])["crawls"][0].clone();
+        (crawl["gone"].as_u64(), crawl["failed"].as_u64(), page["state"].as_str().unwrap_or_default().to_owned())
+    };
+    web.fail("/two", 404);
+    again(&seine, &web, &flags);
+    again(&seine, &web, &flags);
+    assert_eq!(told(), (Some(1), Some(0), "gone".to_owned()));
+    for status in [404, 500] {
+        web.fail("/two", status);
+        let (_, requests) = again(&seine, &web, &flags);
+        assert!(requests.iter().any(|request| request.path == "/two"), "it is still looked for: {requests:?}");
+        assert_eq!(told(), (Some(1), Some(0), "gone".to_owned()), "after {status}");
+    }
+    web.put("/two", "the second page is back with boats", &[]);
+    again(&seine, &web, &flags);
+    assert_eq!(told(), (Some(0), Some(0), "saved".to_owned()));
+}
+
+#[test]
 fn a_page_missing_for_less_than_a_day_stays() {
     let web = web_of_three();
     let seine = Seine::new();
