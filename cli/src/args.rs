@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub mod crawl;
 pub mod export;
 
-pub use crawl::{CrawlArguments, CrawlFlags, ScopeFlag, StrategyFlag};
+pub use crawl::{CrawlArguments, CrawlFlags, Limit, ScopeFlag, SettingFlags, StrategyFlag};
 pub use export::ExportCommand;
 
 const EXAMPLES: &str = "Examples:
@@ -198,9 +198,19 @@ pub enum CrawlsCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// One crawl in full
+    /// One crawl in full, with all its settings
     Show {
         name: String,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Change settings of a crawl; what is not named stays as it is
+    ///
+    /// From the next request on the new settings hold. A list that is named is replaced; an empty value empties it.
+    Set {
+        name: String,
+        #[command(flatten)]
+        settings: Box<SettingFlags>,
         #[command(flatten)]
         target: Target,
     },

@@ -1,231 +1,223 @@
-//! From flags and settings to the crawl that the Monitor is asked for.
+//! From flags and settings to the crawl that the Monitor is asked for, and to what changes of one that it has.
 
 use seine_common::address::{AddressRules, FixedAddress};
-use seine_common::admission::{self, AdmissionSettings};
-use seine_common::config::{
-    Config, CrawlDefaults, HostOverride, RefreshDefaults, RefreshPolicyName, StrategyName, parse_delay, parse_span,
-};
-use seine_common::filter::FilterSettings;
-use seine_common::fingerprint::Fingerprinter;
-use seine_common::scope::ScopeKind;
+use seine_common::config::{Config, HostOverride, parse_delay, parse_span};
+use seine_common::filter::GENERATION_DEFAULT;
 use seine_common::url::CanonicalUrl;
+use seine_monitor::crawl::validate::name_for;
+use seine_monitor::crawl::{admission_settings, defaults, settings};
 use seine_proto::common::v1::Filter;
-use seine_proto::monitor::v1::{Admission, Crawl, HostSettings, Refresh, RefreshPolicy, Scope, Strategy};
+use seine_proto::monitor::v1::{Admission, Crawl, Refresh, Scope, Strategy};
 
-use crate::args::{CrawlFlags, ScopeFlag, StrategyFlag};
+use crate::args::crawl::{LimitFlags, MannerFlags, RefreshFlags};
+use crate::args::{CrawlFlags, Limit, ScopeFlag, SettingFlags, StrategyFlag};
 use crate::failure::{Failure, Result};
 
-/// Connections per host when nobody said otherwise.
-const CONNECTIONS_WITH_DELAY: u32 = 1;
-const CONNECTIONS_WITHOUT_DELAY: u32 = 8;
+/// What the flags of a list do to what is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// They come on top of those in the settings.
+    Join,
+    /// They are the list from now on.
+    Replace,
+}
 
+/// The crawl that a command line asks for: what the flags say, and the settings where they say nothing.
 pub fn crawl(flags: &CrawlFlags, config: &Config) -> Result<Crawl> {
-    let defaults = &config.crawl;
+    let mut crawl = defaults::defaults(config).map_err(Failure::usage)?;
     let parse = |text: &String| CanonicalUrl::parse(text).map_err(Failure::usage);
     let seeds = flags.urls.iter().map(parse).collect::<Result<Vec<_>>>()?;
-    let scope = match flags.scope {
-        Some(ScopeFlag::Host) => Scope::Host,
-        Some(ScopeFlag::Domain) => Scope::Domain,
-        Some(ScopeFlag::Prefix) => Scope::Prefix,
-        Some(ScopeFlag::Any) => Scope::Any,
-        None => match defaults.scope {
-            ScopeKind::Host => Scope::Host,
-            ScopeKind::Domain => Scope::Domain,
-            ScopeKind::Prefix => Scope::Prefix,
-            ScopeKind::Any => Scope::Any,
-        },
-    };
-    let strategy = match flags.strategy {
-        Some(StrategyFlag::DepthFirst) => Strategy::DepthFirst,
-        Some(StrategyFlag::BreadthFirst) => Strategy::BreadthFirst,
-        Some(StrategyFlag::BoundedBreadth) => Strategy::BoundedBreadth,
-        None => match defaults.strategy {
-            StrategyName::DepthFirst => Strategy::DepthFirst,
-            StrategyName::BreadthFirst => Strategy::BreadthFirst,
-            StrategyName::BoundedBreadth => Strategy::BoundedBreadth,
-        },
-    };
-    let keywords = both(&defaults.keywords, &flags.limits.keyword);
-    if strategy == Strategy::BoundedBreadth && keywords.is_empty() {
+    crawl.seeds = seeds.iter().map(|seed| seed.as_str().to_owned()).collect();
+    apply(&flags.settings, &mut crawl, config, Lists::Join)?;
+    crawl.name = flags.name.clone().unwrap_or_else(|| name_for(&seeds, crawl.scope()));
+    Ok(crawl)
+}
+
+/// A crawl as it will be, and the fields that the flags change.
+pub fn changed(current: &Crawl, flags: &SettingFlags, config: &Config) -> Result<(Crawl, Vec<String>)> {
+    let mut crawl = current.clone();
+    apply(flags, &mut crawl, config, Lists::Replace)?;
+    let fields = settings::differing(current, &crawl).into_iter().map(|setting| setting.field.to_owned()).collect();
+    Ok((crawl, fields))
+}
+
+fn apply(flags: &SettingFlags, crawl: &mut Crawl, config: &Config, lists: Lists) -> Result<()> {
+    if let Some(scope) = flags.scope {
+        crawl.set_scope(match scope {
+            ScopeFlag::Host => Scope::Host,
+            ScopeFlag::Domain => Scope::Domain,
+            ScopeFlag::Prefix => Scope::Prefix,
+            ScopeFlag::Any => Scope::Any,
+        });
+    }
+    if let Some(strategy) = flags.strategy {
+        crawl.set_strategy(match strategy {
+            StrategyFlag::DepthFirst => Strategy::DepthFirst,
+            StrategyFlag::BreadthFirst => Strategy::BreadthFirst,
+            StrategyFlag::BoundedBreadth => Strategy::BoundedBreadth,
+        });
+    }
+    limit(&mut crawl.max_depth, flags.depth);
+    limit(&mut crawl.max_pages, flags.max_pages);
+    if let Some(seconds) = flags.delay {
+        let delay = parse_delay(seconds).map_err(|problem| Failure::usage(format!("--delay: {problem}")))?;
+        crawl.delay_ms = Some(delay.as_millis() as u32);
+    }
+    set(&mut crawl.connections_per_host, flags.connections_per_host);
+    set(&mut crawl.hosts_per_ip, flags.hosts_per_ip);
+    set(&mut crawl.user_agent, flags.user_agent.clone());
+    set(&mut crawl.ignore_robots, flags.no_robots);
+    set(&mut crawl.ignore_sitemaps, flags.no_sitemaps);
+    list(&mut crawl.allow_net, &flags.allow_net, lists);
+    AddressRules::parse(&crawl.allow_net).map_err(|error| Failure::usage(format!("--allow-net: {error}")))?;
+    list(&mut crawl.resolve, &flags.resolve, lists);
+    for fixed in &crawl.resolve {
+        fixed.parse::<FixedAddress>().map_err(|error| Failure::usage(format!("--resolve: {error}")))?;
+    }
+    apply_limits(&flags.limits, crawl, config, lists)?;
+    apply_manners(&flags.manners, crawl, lists)?;
+    apply_refresh(&flags.refresh, crawl.refresh.get_or_insert_default())
+}
+
+fn apply_limits(flags: &LimitFlags, crawl: &mut Crawl, config: &Config, lists: Lists) -> Result<()> {
+    limit(&mut crawl.max_bytes, flags.max_bytes);
+    limit(&mut crawl.max_pages_per_host, flags.max_pages_per_host);
+    limit(&mut crawl.max_bytes_per_host, flags.max_bytes_per_host);
+    let rules: &mut Admission = crawl.admission.get_or_insert_default();
+    list(&mut rules.allow_hosts, &flags.allow_host, lists);
+    list(&mut rules.deny_hosts, &flags.deny_host, lists);
+    list(&mut rules.allow_urls, &flags.allow_url, lists);
+    list(&mut rules.deny_urls, &flags.deny_url, lists);
+    list(&mut rules.allow_suffixes, &flags.allow_suffix, lists);
+    list(&mut rules.deny_suffixes, &flags.deny_suffix, lists);
+    list(&mut rules.strip_parameters, &flags.strip_parameter, lists);
+    limit(&mut rules.max_depth_dynamic, flags.depth_dynamic);
+    seine_common::admission::Admission::compile(&admission_settings(crawl)).map_err(Failure::usage)?;
+    list(&mut crawl.keywords, &flags.keyword, lists);
+    if crawl.strategy() == Strategy::BoundedBreadth && crawl.keywords.is_empty() {
         return Err(Failure::usage(
             "the strategy bounded-breadth needs to know what makes a page valuable; name words with --keyword",
         ));
     }
-    let value_threshold = flags.limits.value_threshold.unwrap_or(defaults.value_threshold);
-    let mut generation = filter(config, "generation", flags.limits.generation.as_ref())?;
-    if flags.limits.keep_only_valuable || defaults.keep_only_valuable {
-        if keywords.is_empty() {
-            return Err(Failure::usage(
-                "only valuable pages are to be kept, but nothing makes a page valuable; name words with --keyword",
-            ));
-        }
-        generation.min_value = value_threshold;
+    share("value-threshold", &mut crawl.value_threshold, flags.value_threshold)?;
+    share("unusable-below", &mut crawl.unusable_below, flags.unusable_below)?;
+    set(&mut crawl.breadth_budget, flags.breadth_budget);
+    apply_filters(flags, crawl, config)
+}
+
+/// Filters go by name; that only valuable pages are kept is part of the one for the index.
+fn apply_filters(flags: &LimitFlags, crawl: &mut Crawl, config: &Config) -> Result<()> {
+    let named =
+        |key, name: &String| config.filters.get(key, name).cloned().map(defaults::filter).map_err(Failure::usage);
+    if let Some(name) = &flags.enumeration {
+        crawl.enumeration = named("enumeration", name)?;
     }
-    let unusable_below = flags.limits.unusable_below.unwrap_or(defaults.unusable_below);
-    if !(0.0..=1.0).contains(&unusable_below) {
-        return Err(Failure::usage(format!("--unusable-below: {unusable_below} is not from 0 to 1")));
+    let kept = crawl.generation.as_ref().map_or(0.0, |filter| filter.min_value) > 0.0;
+    if let Some(name) = &flags.generation {
+        crawl.generation = named("generation", name)?;
     }
-    let delay = match flags.delay {
-        Some(seconds) => parse_delay(seconds).map_err(|problem| Failure::usage(format!("--delay: {problem}")))?,
-        None => defaults.delay,
-    };
-    let connections = flags.connections_per_host.or(defaults.connections_per_host);
-    let allow_net: Vec<String> = defaults.allow_net.iter().chain(&flags.allow_net).cloned().collect();
-    AddressRules::parse(&allow_net).map_err(|error| Failure::usage(format!("--allow-net: {error}")))?;
-    for fixed in &flags.resolve {
-        fixed.parse::<FixedAddress>().map_err(|error| Failure::usage(format!("--resolve: {error}")))?;
+    let keeps_only_valuable = flags.keep_only_valuable.unwrap_or(kept);
+    if keeps_only_valuable && crawl.keywords.is_empty() {
+        return Err(Failure::usage(
+            "only valuable pages are to be kept, but nothing makes a page valuable; name words with --keyword",
+        ));
     }
-    let manners = &flags.manners;
-    let pause = match &manners.pause {
-        Some(text) => parse_span(text).map_err(|problem| Failure::usage(format!("--pause: {problem}")))?,
-        None => defaults.pause,
-    };
-    Ok(Crawl {
-        name: flags.name.clone().unwrap_or_else(|| default_name(&seeds, scope)),
-        seeds: seeds.iter().map(|seed| seed.as_str().to_owned()).collect(),
-        scope: scope.into(),
-        strategy: strategy.into(),
-        max_depth: flags.depth.or(defaults.depth),
-        max_pages: flags.max_pages.or(defaults.max_pages),
-        delay_ms: delay.as_millis() as u32,
-        connections_per_host: connections.unwrap_or(if delay.is_zero() {
-            CONNECTIONS_WITHOUT_DELAY
-        } else {
-            CONNECTIONS_WITH_DELAY
-        }),
-        hosts_per_ip: flags.hosts_per_ip.unwrap_or(defaults.hosts_per_ip),
-        user_agent: flags.user_agent.clone().unwrap_or_else(|| defaults.user_agent.clone()),
-        allow_net,
-        resolve: flags.resolve.clone(),
-        ignore_robots: flags.no_robots || !defaults.robots,
-        max_body_bytes: defaults.max_body_bytes,
-        admission: Some(admission(flags, defaults)?),
-        requests_before_pause: manners.pause_after.unwrap_or(defaults.requests_before_pause),
-        pause_ms: pause.as_millis().min(u128::from(u32::MAX)) as u32,
-        response_factor: manners.response_factor.unwrap_or(defaults.response_factor),
-        hosts: host_settings(&manners.host_settings, &defaults.hosts)?,
-        max_bytes: flags.limits.max_bytes.or(defaults.max_bytes),
-        max_pages_per_host: flags.limits.max_pages_per_host.or(defaults.max_pages_per_host),
-        max_bytes_per_host: flags.limits.max_bytes_per_host.or(defaults.max_bytes_per_host),
-        max_attempts: manners.attempts.unwrap_or(defaults.attempts),
-        keywords,
-        value_threshold,
-        breadth_budget: flags.limits.breadth_budget.unwrap_or(defaults.breadth_budget),
-        refresh: Some(refresh(flags, &defaults.refresh)?),
-        ignore_sitemaps: flags.no_sitemaps || !defaults.sitemaps,
-        enumeration: message(filter(config, "enumeration", flags.limits.enumeration.as_ref())?),
-        generation: message(generation),
-        unusable_below,
-    })
+    let min_value = if keeps_only_valuable { crawl.value_threshold() } else { 0.0 };
+    let open = || Filter { name: GENERATION_DEFAULT.to_owned(), ..Filter::default() };
+    let mut filter = crawl.generation.take().unwrap_or_else(open);
+    filter.min_value = min_value;
+    let nothing = Filter { name: filter.name.clone(), ..Filter::default() };
+    crawl.generation = Some(filter).filter(|filter| *filter != nothing);
+    Ok(())
 }
 
-/// The filter that the flag names, or else the settings.
-fn filter(config: &Config, key: &'static str, flag: Option<&String>) -> Result<FilterSettings> {
-    let default = if key == "enumeration" { &config.crawl.enumeration } else { &config.crawl.generation };
-    config.filters.get(key, flag.unwrap_or(default)).cloned().map_err(Failure::usage)
-}
-
-/// A filter that allows everything need not travel.
-fn message(filter: FilterSettings) -> Option<Filter> {
-    let FilterSettings { name, rules, otherwise_deny, max_links, content_type, min_value } = filter;
-    let message = Filter { name, rules, otherwise_deny, max_links, content_type, min_value };
-    let open = Filter { name: message.name.clone(), ..Filter::default() };
-    Some(message).filter(|message| *message != open)
-}
-
-/// What the settings name, and what the command line adds.
-fn both(settings: &[String], flags: &[String]) -> Vec<String> {
-    settings.iter().chain(flags).cloned().collect()
-}
-
-fn admission(flags: &CrawlFlags, defaults: &CrawlDefaults) -> Result<Admission> {
-    let (limits, rules) = (&flags.limits, &defaults.admission);
-    let settings = AdmissionSettings {
-        allow_hosts: both(&rules.allow_hosts, &limits.allow_host),
-        deny_hosts: both(&rules.deny_hosts, &limits.deny_host),
-        allow_urls: both(&rules.allow_urls, &limits.allow_url),
-        deny_urls: both(&rules.deny_urls, &limits.deny_url),
-        allow_suffixes: both(&rules.allow_suffixes, &limits.allow_suffix),
-        deny_suffixes: both(&rules.deny_suffixes, &limits.deny_suffix),
-        max_depth_dynamic: limits.depth_dynamic.or(rules.max_depth_dynamic),
-        strip_parameters: both(&rules.strip_parameters, &limits.strip_parameter),
-        ..rules.clone()
-    };
-    admission::Admission::compile(&settings).map_err(Failure::usage)?;
-    Ok(Admission {
-        allow_hosts: settings.allow_hosts,
-        deny_hosts: settings.deny_hosts,
-        allow_urls: settings.allow_urls,
-        deny_urls: settings.deny_urls,
-        allow_suffixes: settings.allow_suffixes,
-        deny_suffixes: settings.deny_suffixes,
-        max_depth_dynamic: settings.max_depth_dynamic,
-        max_url_bytes: settings.max_url_bytes,
-        max_path_segments: settings.max_path_segments,
-        max_repeated_segments: settings.max_repeated_segments,
-        max_query_parameters: settings.max_query_parameters,
-        strip_parameters: settings.strip_parameters,
-    })
-}
-
-/// Those of the command line come first, so that they win.
-fn host_settings(flags: &[String], defaults: &[HostOverride]) -> Result<Vec<HostSettings>> {
+fn apply_manners(flags: &MannerFlags, crawl: &mut Crawl, lists: Lists) -> Result<()> {
+    set(&mut crawl.requests_before_pause, flags.pause_after);
+    if let Some(text) = &flags.pause {
+        let pause = span("pause", text)?;
+        crawl.pause_ms = Some(u32::try_from(pause).unwrap_or(u32::MAX));
+    }
+    set(&mut crawl.response_factor, flags.response_factor);
+    set(&mut crawl.max_attempts, flags.attempts);
+    if flags.host_settings.is_empty() {
+        return Ok(());
+    }
     let parse = |text: &String| {
-        text.parse::<HostOverride>().map_err(|problem| Failure::usage(format!("--host-settings: {problem}")))
+        let parsed = text.parse::<HostOverride>();
+        parsed.map_err(|problem| Failure::usage(format!("--host-settings: {problem}")))
     };
-    let named = flags.iter().map(parse).collect::<Result<Vec<_>>>()?;
-    let ms = |span: std::time::Duration| u32::try_from(span.as_millis()).unwrap_or(u32::MAX);
-    let settings = named.iter().chain(defaults).map(|host| HostSettings {
-        pattern: host.pattern.clone(),
-        delay_ms: host.delay.map(ms),
-        connections: host.connections,
-        requests_before_pause: host.requests_before_pause,
-        pause_ms: host.pause.map(ms),
-        response_factor: host.response_factor,
-    });
-    Ok(settings.collect())
+    let (empty, texts): (Vec<_>, Vec<_>) = flags.host_settings.iter().partition(|text| text.is_empty());
+    let mut named = Vec::with_capacity(texts.len());
+    for text in texts {
+        named.push(defaults::host_settings(&parse(text)?));
+    }
+    // Those of the command line come first, so that they win.
+    if lists == Lists::Join && empty.is_empty() {
+        named.append(&mut crawl.hosts);
+    }
+    crawl.hosts = named;
+    Ok(())
 }
 
-fn refresh(flags: &CrawlFlags, defaults: &RefreshDefaults) -> Result<Refresh> {
-    let flags = &flags.refresh;
-    let span =
-        |flag: &str, text: &String| parse_span(text).map_err(|problem| Failure::usage(format!("--{flag}: {problem}")));
-    let every = flags.every.as_ref().map(|text| span("every", text)).transpose()?.or(defaults.every);
-    if let Some(every) = every.filter(|every| every.as_secs() < 1) {
-        return Err(Failure::usage(format!("--every: {} s is too short; use 1s or more", every.as_secs_f64())));
+fn apply_refresh(flags: &RefreshFlags, refresh: &mut Refresh) -> Result<()> {
+    match flags.every.as_deref() {
+        None => {}
+        Some("never") => refresh.interval_ms = Some(0),
+        Some(text) => {
+            let every = span("every", text)?;
+            if every < 1_000 {
+                let seconds = every as f64 / 1000.0;
+                return Err(Failure::usage(format!("--every: {seconds} s is too short; use 1s or more, or never")));
+            }
+            refresh.interval_ms = Some(every);
+        }
     }
-    let gone_after = flags.gone_after.as_ref().map(|text| span("gone-after", text)).transpose()?;
-    let policy = match &flags.refresh_policy {
-        Some(text) => text.parse().map_err(|problem| Failure::usage(format!("--refresh-policy: {problem}")))?,
-        None => defaults.policy,
-    };
-    let policy = match policy {
-        RefreshPolicyName::Freshest => RefreshPolicy::Freshest,
-        RefreshPolicyName::Uniform => RefreshPolicy::Uniform,
-        RefreshPolicyName::Fixed => RefreshPolicy::Fixed,
-        RefreshPolicyName::Classes => RefreshPolicy::Classes,
-    };
-    Ok(Refresh {
-        policy: policy.into(),
-        interval_ms: every.map_or(0, |every| every.as_millis() as u64),
-        gone_after_ms: gone_after.unwrap_or(defaults.gone_after).as_millis() as u64,
-    })
+    if let Some(text) = &flags.gone_after {
+        refresh.gone_after_ms = Some(span("gone-after", text)?);
+    }
+    if let Some(text) = &flags.refresh_policy {
+        let policy = text.parse().map_err(|problem| Failure::usage(format!("--refresh-policy: {problem}")))?;
+        refresh.set_policy(defaults::policy(policy));
+    }
+    Ok(())
 }
 
-/// A host for people, and a short sum of seeds and scope that tells crawls apart. The same crawl has the same name
-/// tomorrow, in whatever order its seeds are given.
-fn default_name(seeds: &[CanonicalUrl], scope: Scope) -> String {
-    let mut seeds: Vec<&CanonicalUrl> = seeds.iter().collect();
-    seeds.sort_unstable();
-    seeds.dedup();
-    let fingerprinter = Fingerprinter::public();
-    let mut sum = fingerprinter.of(scope.as_str_name().as_bytes());
-    for seed in &seeds {
-        sum = fingerprinter.extend(sum, seed.as_str().as_bytes());
-        sum = fingerprinter.extend(sum, b"\n");
+fn set<T>(setting: &mut Option<T>, flag: Option<T>) {
+    if flag.is_some() {
+        *setting = flag;
     }
-    let host = seeds.first().map(|seed| seed.host().as_str().to_owned()).unwrap_or_default();
-    format!("{host}-{:06x}", sum & 0xff_ffff)
+}
+
+/// Depths fit because the command line takes none that does not.
+fn limit<N: TryFrom<u64>>(setting: &mut Option<N>, flag: Option<Limit>) {
+    if let Some(limit) = flag {
+        *setting = limit.number().and_then(|number| N::try_from(number).ok());
+    }
+}
+
+/// An empty value empties the list; what else is named follows.
+fn list(setting: &mut Vec<String>, flags: &[String], lists: Lists) {
+    if flags.is_empty() {
+        return;
+    }
+    if lists == Lists::Replace || flags.iter().any(String::is_empty) {
+        setting.clear();
+    }
+    setting.extend(flags.iter().filter(|text| !text.is_empty()).cloned());
+}
+
+fn share(flag: &str, setting: &mut Option<f32>, given: Option<f32>) -> Result<()> {
+    if let Some(number) = given.filter(|number| !(0.0..=1.0).contains(number)) {
+        return Err(Failure::usage(format!("--{flag}: {number} is not from 0 to 1")));
+    }
+    set(setting, given);
+    Ok(())
+}
+
+/// Milliseconds.
+fn span(flag: &str, text: &str) -> Result<u64> {
+    let span = parse_span(text).map_err(|problem| Failure::usage(format!("--{flag}: {problem}")))?;
+    Ok(span.as_millis() as u64)
 }
 
 #[cfg(test)]
@@ -233,7 +225,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Arguments, Command};
+    use crate::args::{Arguments, Command, CrawlsCommand};
 
     fn settings(flags: &[&str]) -> Result<Crawl> {
         let words = ["seine", "crawl"].iter().chain(flags);
@@ -241,12 +233,38 @@ mod tests {
         crawl(&arguments.what, &Config::from_layers(None, []).unwrap())
     }
 
+    fn change(current: &Crawl, flags: &[&str]) -> Result<(Crawl, Vec<String>)> {
+        let words = ["seine", "crawls", "set", "c"].iter().chain(flags);
+        let Command::Crawls(arguments) = Arguments::parse_from(words).command else { panic!("it is about crawls") };
+        let CrawlsCommand::Set { settings, .. } = arguments.command else { panic!("it sets something") };
+        changed(current, &settings, &Config::from_layers(None, []).unwrap())
+    }
+
     #[test]
-    fn connections_follow_the_delay_unless_given() {
-        assert_eq!(settings(&["http://a.test/"]).unwrap().connections_per_host, 1);
-        assert_eq!(settings(&["http://a.test/", "--delay", "0"]).unwrap().connections_per_host, 8);
-        let given = settings(&["http://a.test/", "--delay", "0", "--connections-per-host", "3"]);
-        assert_eq!(given.unwrap().connections_per_host, 3);
+    fn only_what_is_named_changes_and_a_list_that_is_named_is_replaced() {
+        let flags = ["http://a.test/", "--delay", "0.5", "--deny-host", "b.test", "--max-pages", "9", "--no-robots"];
+        let current = settings(&flags).unwrap();
+        let (now, fields) = change(&current, &["--deny-host", "c.test", "--no-robots=false"]).unwrap();
+        assert_eq!(fields, ["admission.deny_hosts", "ignore_robots"]);
+        assert_eq!(now.admission.unwrap().deny_hosts, ["c.test"]);
+        let (now, fields) =
+            change(&current, &["--deny-host", "", "--max-pages", "unlimited", "--delay", "0.5"]).unwrap();
+        assert_eq!(fields, ["admission.deny_hosts", "max_pages"], "the delay was that already");
+        assert_eq!((now.admission.unwrap().deny_hosts.len(), now.max_pages), (0, None));
+        assert_eq!(change(&current, &[]).unwrap().1, [""; 0]);
+    }
+
+    #[test]
+    fn the_value_that_is_kept_follows_its_threshold() {
+        let current = settings(&["http://a.test/", "--keyword", "river", "--keep-only-valuable"]).unwrap();
+        let (now, fields) = change(&current, &["--value-threshold", "0.7"]).unwrap();
+        assert_eq!(
+            (fields, now.generation.unwrap().min_value),
+            (vec!["generation".into(), "value_threshold".into()], 0.7)
+        );
+        let (now, _) = change(&current, &["--keep-only-valuable=false"]).unwrap();
+        assert_eq!(now.generation, None);
+        assert!(change(&current, &["--keyword", ""]).is_err(), "nothing would be valuable");
     }
 
     #[test]
@@ -263,7 +281,7 @@ mod tests {
         let open = settings(&["http://a.test/"]).unwrap();
         assert_eq!((open.enumeration, open.generation), (None, None));
         let valuable = settings(&["http://a.test/", "--keyword", "river", "--keep-only-valuable"]).unwrap();
-        assert_eq!(valuable.generation.unwrap().min_value, valuable.value_threshold);
+        assert_eq!(valuable.generation.unwrap().min_value, valuable.value_threshold.unwrap());
     }
 
     #[test]

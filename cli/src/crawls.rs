@@ -2,48 +2,20 @@
 
 use seine_common::config::Config;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, CrawlState, CrawlStatus, Exclusion, GetCrawlRequest, ListCrawlsRequest, RefreshCrawlRequest,
-    SetCrawlStateRequest,
+    AddCrawlRequest, CrawlState, GetCrawlRequest, ListCrawlsRequest, RefreshCrawlRequest, SetCrawlRequest,
+    SetCrawlStateRequest, SettingChange,
 };
-use serde::Serialize;
+use serde_json::json;
 
 use crate::End;
-use crate::args::{CrawlFlags, CrawlsArguments, CrawlsCommand, Role, Target};
+use crate::args::{CrawlFlags, CrawlsArguments, CrawlsCommand, Role, SettingFlags, Target};
 use crate::connect::{Admin, Connection};
 use crate::crawl_settings;
 use crate::failure::{Failure, Result};
-use crate::output::time_text;
 
-/// A crawl as `--json` shows it.
-#[derive(Serialize)]
-struct Shown<'a> {
-    crawl: &'a str,
-    state: String,
-    seeds: &'a [String],
-    pages: u64,
-    failed: u64,
-    refused_by_robots: u64,
-    redirected: u64,
-    duplicates: u64,
-    bytes: u64,
-    queued: u64,
-    excluded: u64,
-    exclusions: Vec<ShownExclusion<'a>>,
-    gone: u64,
-    revisits: u64,
-    unchanged: u64,
-    deferred: u64,
-    next_visit: Option<String>,
-    active_hosts: u64,
-    waiting: Option<&'a str>,
-}
+mod display;
 
-#[derive(Serialize)]
-struct ShownExclusion<'a> {
-    rule: &'a str,
-    links: u64,
-    example: &'a str,
-}
+use display::{line, print_json, show, show_settings, shown};
 
 pub async fn run(arguments: CrawlsArguments, config: &Config) -> Result<End> {
     use CrawlsCommand as C;
@@ -68,10 +40,15 @@ pub async fn run(arguments: CrawlsArguments, config: &Config) -> Result<End> {
         C::Show { name, target } => {
             with_admin(&target, config, async |mut admin| {
                 let status = admin.get_crawl(GetCrawlRequest { name: name.clone() }).await?.into_inner().status;
-                show(status.as_ref(), &target)
+                show(status.as_ref(), &target)?;
+                if let (Some(crawl), false) = (status.and_then(|status| status.crawl), target.json) {
+                    show_settings(&crawl);
+                }
+                Ok(())
             })
             .await
         }
+        C::Set { name, settings, target } => set(&name, &settings, &target, config).await,
         C::Pause { name, target } => set_state(name, CrawlState::Paused, &target, config).await,
         C::Resume { name, target } => set_state(name, CrawlState::Running, &target, config).await,
         C::Stop { name, target } => set_state(name, CrawlState::Stopped, &target, config).await,
@@ -102,6 +79,30 @@ async fn add(what: &CrawlFlags, target: &Target, config: &Config) -> Result<End>
     Ok(End::Done)
 }
 
+async fn set(name: &str, flags: &SettingFlags, target: &Target, config: &Config) -> Result<End> {
+    with_admin(target, config, async |mut admin| {
+        let status = admin.get_crawl(GetCrawlRequest { name: name.to_owned() }).await?.into_inner().status;
+        let current = status.and_then(|status| status.crawl);
+        let current = current.ok_or_else(|| Failure::failed("the monitor did not say what the crawl is"))?;
+        let (settings, fields) = crawl_settings::changed(&current, flags, config)?;
+        if fields.is_empty() {
+            eprintln!("nothing changes: name a setting with another value than it has, such as --delay 2");
+        }
+        // Only these are taken over, whatever somebody else sets meanwhile.
+        let request = SetCrawlRequest { name: name.to_owned(), settings: Some(settings), fields };
+        let changes = admin.set_crawl(request).await?.into_inner().changes;
+        if target.json {
+            let change = |c: &SettingChange| json!({ "setting": c.setting, "old": c.before, "new": c.now });
+            return print_json(&json!({ "crawl": name, "changes": changes.iter().map(change).collect::<Vec<_>>() }));
+        }
+        for SettingChange { setting, before, now } in &changes {
+            say!("{setting}: {before} → {now}");
+        }
+        Ok(())
+    })
+    .await
+}
+
 async fn set_state(name: String, state: CrawlState, target: &Target, config: &Config) -> Result<End> {
     with_admin(target, config, async |mut admin| {
         let request = SetCrawlStateRequest { name: name.clone(), state: state.into() };
@@ -115,87 +116,4 @@ async fn with_admin(target: &Target, config: &Config, ask: impl AsyncFnOnce(Admi
     let result = ask(connection.services().admin).await;
     connection.close().await;
     result.map(|()| End::Done)
-}
-
-fn show(status: Option<&CrawlStatus>, target: &Target) -> Result<()> {
-    let status = status.ok_or_else(|| Failure::failed("the monitor did not say how the crawl stands"))?;
-    if target.json {
-        return print_json(&shown(status));
-    }
-    say!("{}", line(status));
-    let waiting = if status.waiting_reason.is_empty() { "nothing" } else { &status.waiting_reason };
-    let settings = status.crawl.clone().unwrap_or_default();
-    let limit = settings.max_pages.map_or_else(|| "unlimited".to_owned(), |pages| pages.to_string());
-    say!("  starts from        {}", settings.seeds.join(" "));
-    for (what, filter) in [("links", &settings.enumeration), ("index", &settings.generation)] {
-        if let Some(filter) = filter {
-            say!("  filter for {what}   {}, {} rules", filter.name, filter.rules.len());
-        }
-    }
-    say!("  pages              {} of {limit}, {} bytes", status.pages, status.bytes);
-    say!("  redirected         {}", status.redirected);
-    say!("  failed             {}", status.failed);
-    say!("  refused by robots  {}", status.refused_by_robots);
-    say!("  other types        {}", status.unwanted);
-    say!("  equal pages        {}", status.duplicates);
-    say!("  not for the index  {}", status.not_indexed);
-    say!("  URLs waiting       {}", status.queued);
-    say!("  links kept out     {}", status.excluded);
-    for exclusion in &status.exclusions {
-        say!("    {:>14}   {}, such as {}", exclusion.links, exclusion.rule, exclusion.example);
-    }
-    if status.deferred > 0 {
-        say!("  put off            {}", status.deferred);
-    }
-    if status.revisits > 0 {
-        say!("  visits again       {}, {} unchanged, {} pages gone", status.revisits, status.unchanged, status.gone);
-    }
-    if let Some(due) = status.next_visit_ms.and_then(time_text) {
-        say!("  next visit due     {due}");
-    }
-    say!("  hosts at work      {}", status.active_hosts);
-    say!("  waiting for        {waiting}");
-    Ok(())
-}
-
-fn line(status: &CrawlStatus) -> String {
-    let name = status.crawl.as_ref().map_or("", |crawl| crawl.name.as_str());
-    format!("{name}  {}  {} pages, {} waiting, {} failed", state(status), status.pages, status.queued, status.failed)
-}
-
-fn state(status: &CrawlStatus) -> String {
-    status.state().as_str_name().trim_start_matches("CRAWL_STATE_").to_ascii_lowercase()
-}
-
-fn shown(status: &CrawlStatus) -> Shown<'_> {
-    Shown {
-        crawl: status.crawl.as_ref().map_or("", |crawl| &crawl.name),
-        state: state(status),
-        seeds: status.crawl.as_ref().map_or(&[], |crawl| &crawl.seeds),
-        pages: status.pages,
-        failed: status.failed,
-        refused_by_robots: status.refused_by_robots,
-        redirected: status.redirected,
-        duplicates: status.duplicates,
-        bytes: status.bytes,
-        queued: status.queued,
-        excluded: status.excluded,
-        exclusions: status.exclusions.iter().map(shown_exclusion).collect(),
-        gone: status.gone,
-        revisits: status.revisits,
-        unchanged: status.unchanged,
-        deferred: status.deferred,
-        next_visit: status.next_visit_ms.and_then(time_text),
-        active_hosts: status.active_hosts,
-        waiting: Some(status.waiting_reason.as_str()).filter(|reason| !reason.is_empty()),
-    }
-}
-
-fn shown_exclusion(exclusion: &Exclusion) -> ShownExclusion<'_> {
-    ShownExclusion { rule: &exclusion.rule, links: exclusion.links, example: &exclusion.example }
-}
-
-fn print_json(value: &impl Serialize) -> Result<()> {
-    say!("{}", serde_json::to_string(value).map_err(Failure::failed)?);
-    Ok(())
 }

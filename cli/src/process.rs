@@ -25,6 +25,7 @@ use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint, TierLock};
 use seine_common::transport::{self, MemoryDialer};
 use seine_indexer::Indexer;
+use seine_monitor::crawl::defaults::defaults;
 use seine_monitor::keeper::Durability;
 use seine_monitor::nodes::NodeTable;
 use seine_monitor::{Monitor, MonitorConfig};
@@ -134,7 +135,7 @@ impl Process {
         }
         let nodes = NodeTable::new(Clock::System);
         let monitor = if has(Role::Monitor) {
-            let monitor = Monitor::open(&data.tier(MONITOR_DIR)?, monitor_config(&config), Clock::System);
+            let monitor = Monitor::open(&data.tier(MONITOR_DIR)?, monitor_config(&config)?, Clock::System);
             let monitor = monitor.map_err(Failure::failed)?;
             seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), admin_token.clone());
             Some(monitor)
@@ -239,15 +240,16 @@ fn spawn_tier<E: std::fmt::Display>(
     })
 }
 
-fn monitor_config(config: &Config) -> MonitorConfig {
-    MonitorConfig {
+fn monitor_config(config: &Config) -> Result<MonitorConfig> {
+    Ok(MonitorConfig {
         request_timeout: config.fetch.request_timeout + config.fetch.connect_timeout,
         durability: if config.store.sync { Durability::Sync } else { Durability::Os },
         min_free_percent: config.store.min_free_percent,
         collector_memory: config.fetch.memory_bytes,
         collector_load: config.fetch.max_load,
+        crawl_defaults: defaults(config).map_err(Failure::usage)?,
         ..MonitorConfig::default()
-    }
+    })
 }
 
 fn filesaver_config(config: &Config) -> seine_analyser::filesaver::FilesaverConfig {

@@ -127,7 +127,12 @@ impl HostWorker {
             && !self.terms.prepare
             && let Some(place) = self.window.question()
         {
-            let question = WantUrls { token: self.terms.token, after_place: place.to_bytes(), limit: URLS_PER_ANSWER };
+            let question = WantUrls {
+                token: self.terms.token,
+                after_place: place.to_bytes(),
+                limit: URLS_PER_ANSWER,
+                under_way: self.window.under_way().map(Place::to_bytes).collect(),
+            };
             actions.push(Action::Send(Message::WantUrls(question)));
         }
         let due = self.draining.map_or(self.window.is_exhausted(), |until| until <= now);

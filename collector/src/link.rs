@@ -153,6 +153,12 @@ impl Link<'_> {
                 tracing::info!(lease = revoke.token, reason = revoke.reason, "lease revoked");
                 self.leases.tell(revoke.token, Event::Drain).map_err(full)?;
             }
+            Down::Terms(terms) => {
+                let Some(crawl) = terms.crawl.map(Box::new) else { return Ok(()) };
+                tracing::info!(lease = terms.token, crawl = crawl.name, "the terms of a lease changed");
+                let event = Event::TermsChanged { crawl, pace: terms.pace, judge_again: terms.judge_again };
+                self.leases.tell(terms.token, event).map_err(full)?;
+            }
             Down::Renewed(renewed) => self.leases.renewed(&renewed.tokens).map_err(full)?,
             Down::Goodbye(goodbye) => {
                 tracing::info!(reason = goodbye.reason, "the monitor said goodbye");

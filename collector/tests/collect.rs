@@ -26,11 +26,11 @@ use web::{Answer, Web};
 fn settings(web: &Web) -> Settings {
     let crawl = Crawl {
         name: "test".into(),
-        connections_per_host: 1,
-        user_agent: "Seine/0.1".into(),
+        connections_per_host: Some(1),
+        user_agent: Some("Seine/0.1".into()),
         allow_net: vec!["127.0.0.0/8".into()],
-        ignore_robots: true,
-        max_body_bytes: 1 << 20,
+        ignore_robots: Some(true),
+        max_body_bytes: Some(1 << 20),
         ..Crawl::default()
     };
     Settings { crawl, host: web.address.to_string(), urls_at_once: 3, ..Settings::default() }
@@ -110,7 +110,8 @@ async fn one_connection_walks_depth_first_and_asks_once_for_each_page() {
 async fn the_server_sees_the_delay_and_the_robots_rules_kept() {
     let web = Web::of_pages(TREE, "user-agent: seine\ndisallow: /b\nallow: /b/2$\n").await;
     let mut settings = settings(&web);
-    settings.crawl = Crawl { delay_ms: 20, connections_per_host: 4, ignore_robots: false, ..settings.crawl };
+    settings.crawl =
+        Crawl { delay_ms: Some(20), connections_per_host: Some(4), ignore_robots: Some(false), ..settings.crawl };
     let bench = start(settings, &web, LineAnalyser::default());
     bench.done().await;
     let mut paths = web.paths();
@@ -133,7 +134,7 @@ fn shortest_distance(web: &Web) -> Duration {
 async fn the_delay_is_kept_over_many_pages_and_leases() {
     let web = endless().await;
     let mut settings = Settings { page_allowance: 20, ..settings(&web) };
-    settings.crawl.delay_ms = 20;
+    settings.crawl.delay_ms = Some(20);
     let bench = start(settings, &web, LineAnalyser::default());
     bench.monitor.until("many pages", |state| state.settled.len() >= 100).await;
     assert!(shortest_distance(&web) >= Duration::from_millis(20));
@@ -157,7 +158,7 @@ async fn an_address_that_is_not_allowed_is_never_contacted() {
 async fn no_more_pages_are_saved_than_the_lease_allows() {
     let web = Web::of_pages(TREE, "").await;
     let mut settings = Settings { page_allowance: 5, ..settings(&web) };
-    settings.crawl.connections_per_host = 8;
+    settings.crawl.connections_per_host = Some(8);
     let bench = start(settings, &web, LineAnalyser::default());
     bench.monitor.until("the return of the lease", |state| !state.returned.is_empty()).await;
     assert_eq!(bench.monitor.state().saved_at_return[0], 5);
@@ -196,7 +197,7 @@ async fn endless() -> Web {
 
 fn paced(web: &Web) -> Settings {
     let mut settings = settings(web);
-    settings.crawl.delay_ms = 5;
+    settings.crawl.delay_ms = Some(5);
     settings
 }
 
@@ -255,7 +256,7 @@ async fn pages_per_second() {
     .await;
     for connections in [1, 8] {
         let mut settings = Settings { urls_at_once: 512, ..settings(&web) };
-        settings.crawl.connections_per_host = connections;
+        settings.crawl.connections_per_host = Some(connections);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name(COLLECTOR_THREADS)

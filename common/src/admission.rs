@@ -164,15 +164,7 @@ impl Admission {
     /// Whether the crawl takes the URL in at this depth, and if not, by which rule.
     pub fn check(&self, url: &CanonicalUrl, depth: u32) -> Result<(), Exclusion> {
         self.check_limits(url, depth)?;
-        if !self.deny_hosts.is_empty() || !self.allow_hosts.is_empty() {
-            let host = HostKey::text_of(url.as_url());
-            if let Some(pattern) = self.deny_hosts.find(host) {
-                return Err(Exclusion::by_pattern(RuleName::DenyHosts, pattern));
-            }
-            if !self.allow_hosts.is_empty() && self.allow_hosts.find(host).is_none() {
-                return Err(Exclusion::by_no_pattern(RuleName::AllowHosts));
-            }
-        }
+        self.check_host(HostKey::text_of(url.as_url()))?;
         if let Some(pattern) = self.deny_urls.find(url.as_str()) {
             return Err(Exclusion::by_pattern(RuleName::DenyUrls, pattern));
         }
@@ -180,6 +172,20 @@ impl Admission {
             return Err(Exclusion::by_no_pattern(RuleName::AllowUrls));
         }
         self.check_suffix(url)
+    }
+
+    /// Whether anything of a host may be taken in, by the lists of hosts alone.
+    pub fn check_host(&self, host: &str) -> Result<(), Exclusion> {
+        if self.deny_hosts.is_empty() && self.allow_hosts.is_empty() {
+            return Ok(());
+        }
+        if let Some(pattern) = self.deny_hosts.find(host) {
+            return Err(Exclusion::by_pattern(RuleName::DenyHosts, pattern));
+        }
+        if !self.allow_hosts.is_empty() && self.allow_hosts.find(host).is_none() {
+            return Err(Exclusion::by_no_pattern(RuleName::AllowHosts));
+        }
+        Ok(())
     }
 
     /// Like [`Admission::check`], and tells which patterns admitted the URL.

@@ -56,6 +56,11 @@ impl ScopeRules {
         self.places.iter().any(|place| place.site == site && url.as_url().path().starts_with(&place.path_prefix))
     }
 
+    /// Whether some pages of the URL's host may belong to the crawl.
+    pub fn admits_site(&self, url: &CanonicalUrl) -> bool {
+        self.kind == ScopeKind::Any || self.places.iter().any(|place| place.site == self.site(url))
+    }
+
     fn site(&self, url: &CanonicalUrl) -> String {
         let host = url.host();
         let host = host.as_str();

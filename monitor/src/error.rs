@@ -12,6 +12,8 @@ pub enum MonitorError {
     DataDir(#[from] DataDirError),
     #[error("{0}")]
     Invalid(String),
+    #[error("{field}: {problem}")]
+    Field { field: String, problem: String },
     #[error("there is no crawl named {0:?}; `seine crawls list` shows those there are")]
     NoSuchCrawl(String),
     #[error("the monitor is shutting down")]
@@ -23,7 +25,7 @@ impl From<MonitorError> for tonic::Status {
         let text = error.to_string();
         match error {
             MonitorError::Store(_) | MonitorError::Corrupt(_) | MonitorError::DataDir(_) => Self::internal(text),
-            MonitorError::Invalid(_) => Self::invalid_argument(text),
+            MonitorError::Invalid(_) | MonitorError::Field { .. } => Self::invalid_argument(text),
             MonitorError::NoSuchCrawl(_) => Self::not_found(text),
             MonitorError::Closed => Self::unavailable(text),
         }

@@ -159,6 +159,8 @@ pub trait Frontier: Send {
 
     /// Hosts of a crawl in the order in which they may be visited, with that time.
     fn ready(&self, crawl: CrawlId, limit: usize) -> Result<Vec<(i64, HostKey)>>;
+    /// The same behind a host, as long as it stays where it was.
+    fn ready_after(&self, crawl: CrawlId, after: Option<&(i64, HostKey)>, limit: usize) -> Result<Vec<(i64, HostKey)>>;
     /// Whether anything of the host waits, retries included.
     fn has_work(&self, crawl: CrawlId, host: &HostKey) -> Result<bool>;
     /// Puts a host back by what it still has: ready at the time given, later when only retries are left, or done.

@@ -8,6 +8,7 @@
 //! [`Monitor::close`], which says goodbye to collectors and syncs.
 
 mod admin;
+mod settings;
 mod explain;
 mod waiting;
 mod refresh;
@@ -24,15 +25,17 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use seine_common::clock::Clock;
+use seine_common::config::Config;
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, AddCrawlResponse, CollectorMessage, CrawlStatus, ExplainResponse, ForgetRequest, ForgetResponse,
-    Goodbye, Hello, MonitorMessage, Outcome, SetCrawlStateRequest, collector_message, monitor_message,
+    AddCrawlRequest, AddCrawlResponse, CollectorMessage, Crawl, CrawlStatus, ExplainResponse, ForgetRequest,
+    ForgetResponse, Goodbye, Hello, MonitorMessage, Outcome, SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest,
+    collector_message, monitor_message,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use crate::MonitorError;
-use crate::crawl::CheckedCrawl;
+use crate::crawl::{CheckedCrawl, defaults};
 use crate::disk::{Space, space_at};
 use crate::frontier::record::CrawlRecord;
 use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
@@ -64,6 +67,8 @@ pub struct MonitorConfig {
     /// Above these, a collector is short of resources: links of valuable pages are put off.
     pub collector_memory: u64,
     pub collector_load: f32,
+    /// What a crawl is where its owner says nothing.
+    pub crawl_defaults: Crawl,
 }
 
 /// When an acknowledged write is safe.
@@ -87,8 +92,14 @@ impl Default for MonitorConfig {
             min_free_percent: 5.0,
             collector_memory: 1 << 30,
             collector_load: 4.0,
+            crawl_defaults: built_in_defaults(),
         }
     }
+}
+
+fn built_in_defaults() -> Crawl {
+    let config = Config::from_layers(None, []).expect("the built-in settings are valid");
+    defaults::defaults(&config).expect("the built-in filters exist")
 }
 
 /// Tells how much of the disk is free.
@@ -103,6 +114,7 @@ pub(crate) enum Command {
     Message { session: SessionId, message: collector_message::Message },
     Detach { session: SessionId },
     AddCrawl { request: Box<AddCrawlRequest>, answer: Answer<AddCrawlResponse> },
+    SetCrawl { request: Box<SetCrawlRequest>, answer: Answer<SetCrawlResponse> },
     Crawls { answer: Answer<Vec<CrawlStatus>> },
     Crawl { name: String, answer: Answer<CrawlStatus> },
     SetState { request: SetCrawlStateRequest, answer: Answer<CrawlStatus> },
@@ -196,6 +208,8 @@ pub(crate) struct Keeper {
     pub slots: SlotMap,
     /// Hosts whose waiting URLs are being settled, with the outcome that all of them get.
     pub emptying: Vec<(CrawlId, HostKey, Outcome)>,
+    /// Crawls whose rules have changed, with the last host that was looked at since.
+    sweeps: BTreeMap<CrawlId, Option<(i64, HostKey)>>,
     /// Why fetching rests, when the disk is too full.
     pub disk_full: Option<String>,
     disk: DiskGauge,
@@ -208,7 +222,8 @@ impl Keeper {
     pub fn new(frontier: Box<dyn Frontier>, config: MonitorConfig, clock: Clock, disk: DiskGauge) -> Result<Self> {
         let answers = DurableAnswers::start(frontier.syncer(), config.durability);
         let mut crawls = BTreeMap::new();
-        for record in frontier.crawls()? {
+        for mut record in frontier.crawls()? {
+            defaults::as_stored_earlier(&mut record.settings);
             let checked = CheckedCrawl::of_record(&record)?;
             crawls.insert(CrawlId(record.id), ActiveCrawl { record, checked });
         }
@@ -223,6 +238,7 @@ impl Keeper {
             grant_at_ms: 0,
             slots: SlotMap::default(),
             emptying: Vec::new(),
+            sweeps: BTreeMap::new(),
             disk_full: None,
             disk,
             upkeep: upkeep::Clocks::default(),
@@ -230,6 +246,9 @@ impl Keeper {
             answers,
         };
         keeper.slots = keeper.frontier.slots()?.map(|bytes| SlotMap::decode(&bytes)).unwrap_or_default();
+        // A sweep that the last process did not finish begins again.
+        let changed = keeper.crawls.iter().filter(|(_, crawl)| crawl.record.rules_generation > 0);
+        keeper.sweeps = changed.map(|(id, _)| (*id, None)).collect();
         keeper.take_back_leases_of_the_past()?;
         Ok(keeper)
     }
@@ -262,13 +281,15 @@ impl Keeper {
                 self.look_after_things()?;
             }
             self.empty_some()?;
+            self.sweep_hosts()?;
             self.grant_ready()?;
         }
         self.finish()
     }
 
     fn until_next_grant(&self) -> Duration {
-        if self.next_to_empty().is_some() {
+        let sweeps = !self.sweeps.is_empty() && self.emptying.is_empty();
+        if sweeps || self.next_to_empty().is_some() {
             return Duration::ZERO;
         }
         let wait = self.grant_at_ms.saturating_sub(self.clock.now_ms()).clamp(1, TICK.as_millis() as i64);
@@ -308,6 +329,11 @@ impl Keeper {
             Command::Detach { session } => self.lose_collector(session),
             Command::AddCrawl { request, answer } => {
                 let result = self.add_crawl(*request);
+                self.answers.after_sync(move || drop(answer.send(result)));
+                Ok(())
+            }
+            Command::SetCrawl { request, answer } => {
+                let result = self.set_crawl(*request);
                 self.answers.after_sync(move || drop(answer.send(result)));
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! Leases: the right of one collector to fetch from one host until a deadline, with a fencing token.
 //!
-//! [`table`] holds the active ones; `grant` chooses the next host and hands it out once the grant is durable; `discover`
-//! takes in the links of a page, `sitemaps` lists of them; `settle` takes in its outcome; `release` takes the host back: returned, expired, or lost
+//! [`table`] holds the active ones; `grant` chooses the next host and hands it out once the grant is durable; `judge` looks
+//! again at what waited while the rules changed; `discover` takes in the links of a page, `sitemaps` lists of them; `settle` takes in its outcome; `release` takes the host back: returned, expired, or lost
 //! with its collector.
 //!
 //! Invariant: a host has at most one lease, over all crawls and collectors, and no new one before the old one's last
@@ -9,6 +9,7 @@
 
 pub mod table;
 mod grant;
+mod judge;
 mod discover;
 mod sitemaps;
 mod settle;

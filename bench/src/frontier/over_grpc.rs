@@ -113,10 +113,10 @@ fn crawl() -> Crawl {
         seeds: vec!["https://www.example.org/".to_owned()],
         scope: Scope::Any.into(),
         strategy: Strategy::DepthFirst.into(),
-        delay_ms: 1_000,
-        connections_per_host: 1,
-        user_agent: "seine-bench/1".to_owned(),
-        max_body_bytes: MAX_BODY_BYTES as u64,
+        delay_ms: Some(1_000),
+        connections_per_host: Some(1),
+        user_agent: Some("seine-bench/1".to_owned()),
+        max_body_bytes: Some(MAX_BODY_BYTES as u64),
         ..Crawl::default()
     }
 }

@@ -26,7 +26,7 @@ pub struct CrawlArguments {
     pub json: bool,
 }
 
-/// What a crawl is. The defaults stand in the settings; see `seine config default`.
+/// What a crawl is.
 #[derive(Args)]
 pub struct CrawlFlags {
     /// Where to start, such as https://example.org/
@@ -35,6 +35,13 @@ pub struct CrawlFlags {
     /// Name of the crawl [default: made from URLs and scope]
     #[arg(long)]
     pub name: Option<String>,
+    #[command(flatten)]
+    pub settings: SettingFlags,
+}
+
+/// What can be set of a crawl, also while it runs. The defaults stand in the settings; see `seine config default`.
+#[derive(Args)]
+pub struct SettingFlags {
     /// How far to go from the start [default: host]
     #[arg(long)]
     pub scope: Option<ScopeFlag>,
@@ -42,11 +49,11 @@ pub struct CrawlFlags {
     #[arg(long)]
     pub strategy: Option<StrategyFlag>,
     /// How many links away from the start [default: unlimited]
-    #[arg(long, value_name = "N")]
-    pub depth: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = depth)]
+    pub depth: Option<Limit>,
     /// Stop after so many pages [default: unlimited]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_pages: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = amount)]
+    pub max_pages: Option<Limit>,
     /// From one request to a host to the next [default: 1]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub delay: Option<f64>,
@@ -66,11 +73,11 @@ pub struct CrawlFlags {
     #[arg(long, value_name = "HOST:PORT:ADDR")]
     pub resolve: Vec<String>,
     /// Do not obey robots.txt: only for sites that are yours
-    #[arg(long)]
-    pub no_robots: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub no_robots: Option<bool>,
     /// Do not read the sitemaps that robots.txt names
-    #[arg(long)]
-    pub no_sitemaps: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub no_sitemaps: Option<bool>,
     #[command(flatten)]
     pub limits: LimitFlags,
     #[command(flatten)]
@@ -79,7 +86,7 @@ pub struct CrawlFlags {
     pub refresh: RefreshFlags,
 }
 
-/// Patterns are globs, in which * stands for any characters, or regular expressions behind "re:".
+/// Patterns are globs, in which * stands for any characters, or regular expressions behind "re:". An empty one empties the list.
 #[derive(Args)]
 #[command(next_help_heading = "What to take and what to leave")]
 pub struct LimitFlags {
@@ -102,17 +109,17 @@ pub struct LimitFlags {
     #[arg(long, value_name = "SUFFIX")]
     pub deny_suffix: Vec<String>,
     /// How many links away for pages with a query or made by scripts [default: as --depth]
-    #[arg(long, value_name = "N")]
-    pub depth_dynamic: Option<u32>,
+    #[arg(long, value_name = "N", value_parser = depth)]
+    pub depth_dynamic: Option<Limit>,
     /// Stop after so many bytes of pages [default: unlimited]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_bytes: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = amount)]
+    pub max_bytes: Option<Limit>,
     /// At most so many pages of each host [default: unlimited]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_pages_per_host: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = amount)]
+    pub max_pages_per_host: Option<Limit>,
     /// At most so many bytes of each host [default: unlimited]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_bytes_per_host: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = amount)]
+    pub max_bytes_per_host: Option<Limit>,
     /// Take this query parameter off every URL, such as 'utm_*' or PHPSESSID
     #[arg(long, value_name = "NAME")]
     pub strip_parameter: Vec<String>,
@@ -126,8 +133,8 @@ pub struct LimitFlags {
     #[arg(long, value_name = "USABILITY")]
     pub unusable_below: Option<f32>,
     /// Index only pages that --keyword makes valuable; the links of others are followed all the same
-    #[arg(long)]
-    pub keep_only_valuable: bool,
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub keep_only_valuable: Option<bool>,
     /// A word that makes a page valuable, for --keep-only-valuable and bounded-breadth
     #[arg(long, value_name = "WORD")]
     pub keyword: Vec<String>,
@@ -162,7 +169,7 @@ pub struct MannerFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Visiting pages again")]
 pub struct RefreshFlags {
-    /// Visit pages again so often on average, such as 7d, while a server runs [default: only with --again]
+    /// Visit pages again so often on average, such as 7d, while a server runs, or never [default: only with --again]
     #[arg(long, value_name = "TIME")]
     pub every: Option<String>,
     /// Which pages when: freshest, uniform, fixed or classes [default: freshest]
@@ -171,6 +178,38 @@ pub struct RefreshFlags {
     /// A page leaves the index when it is missing at two visits so far apart [default: 1d]
     #[arg(long, value_name = "TIME")]
     pub gone_after: Option<String>,
+}
+
+/// A number, or `unlimited`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    Unlimited,
+    To(u64),
+}
+
+impl Limit {
+    pub fn number(self) -> Option<u64> {
+        match self {
+            Self::Unlimited => None,
+            Self::To(number) => Some(number),
+        }
+    }
+}
+
+fn depth(text: &str) -> Result<Limit, String> {
+    limit(text, 0, u32::MAX.into())
+}
+
+fn amount(text: &str) -> Result<Limit, String> {
+    limit(text, 1, u64::MAX)
+}
+
+fn limit(text: &str, least: u64, most: u64) -> Result<Limit, String> {
+    if text == "unlimited" {
+        return Ok(Limit::Unlimited);
+    }
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.map(Limit::To).ok_or_else(|| format!("write a number from {least} on, or unlimited"))
 }
 
 #[derive(Clone, Copy, ValueEnum)]

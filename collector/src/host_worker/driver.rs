@@ -137,6 +137,8 @@ impl Driver {
                 let depth = self.worker.depth_of(*page).unwrap_or_default() + 1;
                 parsed.link_hashes = self.tools.memory.sift(self.crawl, &mut parsed.links, depth);
             }
+            // Links are admitted by other rules now, so what was known of them does not count.
+            Event::TermsChanged { crawl, .. } => self.crawl = self.tools.memory.crawl_key(crawl),
             Event::AddressFound { origin, found } => {
                 if let Found::Use { address, .. } = *found {
                     match self.client(address) {

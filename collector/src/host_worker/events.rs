@@ -7,6 +7,7 @@ use bytes::Bytes;
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::ArchivePosition;
 use seine_proto::monitor::v1::collector_message::Message;
+use seine_proto::monitor::v1::{Crawl, Pace};
 
 use super::window::QueuedUrl;
 use crate::fetch::Known;
@@ -43,6 +44,12 @@ pub enum Event {
     /// The lease counts from `since` again.
     Renewed {
         since: Instant,
+    },
+    /// Settings of the crawl have changed. With `judge_again`, what was sent of the queue no longer counts.
+    TermsChanged {
+        crawl: Box<Crawl>,
+        pace: Option<Pace>,
+        judge_again: bool,
     },
     /// Start nothing more, finish, and return the lease.
     Drain,

@@ -34,6 +34,8 @@ pub struct Marks {
 #[derive(Debug)]
 pub struct Pacing {
     delay: Duration,
+    /// What the host itself asks for.
+    asked: Duration,
     response_factor: f32,
     /// What the last answer's slowness asks for.
     slowness: Duration,
@@ -46,13 +48,21 @@ pub struct Pacing {
 
 impl Pacing {
     pub fn new(delay: Duration, response_factor: f32, rested_at: Instant) -> Self {
-        let (slowness, marks) = (Duration::ZERO, Marks::default());
-        Self { delay, response_factor, slowness, rested_at, requests: 0, last: None, marks }
+        let (asked, slowness, marks) = (Duration::ZERO, Duration::ZERO, Marks::default());
+        Self { delay, asked, response_factor, slowness, rested_at, requests: 0, last: None, marks }
     }
 
     /// The host asks for a longer delay; a shorter one changes nothing.
     pub fn at_least(&mut self, delay: Duration) {
-        self.delay = self.delay.max(delay);
+        self.asked = self.asked.max(delay);
+    }
+
+    /// Another delay and factor hold from the next request on, counted from the last one.
+    pub fn change(&mut self, delay: Duration, response_factor: f32) {
+        (self.delay, self.response_factor) = (delay, response_factor);
+        if response_factor == 0.0 {
+            self.slowness = Duration::ZERO;
+        }
     }
 
     /// A request starts. Its number comes back in [`Marks::answered`].
@@ -79,7 +89,7 @@ impl Pacing {
     }
 
     fn delay(&self) -> Duration {
-        self.delay.max(self.slowness)
+        self.delay.max(self.asked).max(self.slowness)
     }
 
     /// When the next request may start. `None` while that cannot be said.
@@ -198,6 +208,22 @@ mod tests {
         pacing.at_least(ms(500));
         pacing.start(now);
         assert!(pacing.earliest().unwrap() > now + ms(500));
+    }
+
+    #[test]
+    fn a_changed_delay_counts_from_the_last_request_and_never_undercuts_the_host() {
+        let now = Instant::now();
+        let mut pacing = Pacing::new(ms(50), 0.0, now);
+        let request = pacing.start(now);
+        pacing.observe(Marks { answered: Some((request, now + ms(1))), ..Marks::default() });
+        assert_eq!(pacing.earliest(), Some(now + ms(51) + SAFETY));
+        pacing.change(ms(2_000), 0.0);
+        assert_eq!(pacing.earliest(), Some(now + ms(2_001) + SAFETY));
+        pacing.change(ms(10), 0.0);
+        assert_eq!(pacing.earliest(), Some(now + ms(11) + SAFETY));
+        pacing.at_least(ms(300));
+        pacing.change(ms(20), 0.0);
+        assert_eq!(pacing.earliest(), Some(now + ms(301) + SAFETY));
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use seine_proto::monitor::v1::collector_message::Message;
-use seine_proto::monitor::v1::{Discover, OutcomeKind, RobotsFound};
+use seine_proto::monitor::v1::{Crawl, Discover, OutcomeKind, Pace, RobotsFound};
 
 use super::events::{Action, Event, Origin, PageId, Parsed};
 use super::{HostWorker, PAUSE_AFTER_FAILURE, PinState};
@@ -36,6 +36,7 @@ impl HostWorker {
             Event::Settled { stale: true, .. } => actions.push(Action::Abandon),
             Event::Settled { page, stale: false } => self.settled(page, actions),
             Event::Renewed { since } => self.renewed_at = self.renewed_at.max(since),
+            Event::TermsChanged { crawl, pace, judge_again } => self.change_terms(&crawl, pace, judge_again, now),
             Event::AddressFound { origin, found } => {
                 self.pin_first_address(&found, actions);
                 if let Some(verdict) = self.origins.address_found(&origin, &found, self.terms.ignore_robots) {
@@ -80,6 +81,20 @@ impl HostWorker {
                 // Still queued at the Monitor, and fetched again under the next lease.
                 self.pages.remove(page);
                 self.drain(now + PAUSE_AFTER_FAILURE);
+            }
+        }
+    }
+
+    fn change_terms(&mut self, crawl: &Crawl, pace: Option<Pace>, judge_again: bool, now: Instant) {
+        self.terms = self.terms.changed(crawl, pace);
+        self.pacing.change(self.terms.delay, self.terms.response_factor);
+        if judge_again {
+            self.window.give_back();
+            self.cleared = None;
+            self.waits_for = None;
+            // A preparation asks for nothing more, and its one URL is gone.
+            if self.terms.prepare {
+                self.drain(now);
             }
         }
     }

@@ -1,9 +1,11 @@
-//! The terms of a lease: what the Monitor granted, and what the crawl asks of every request.
+//! The terms of a lease: what the Monitor granted, and what the crawl asks of every request. The second may change while the
+//! lease is held.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::address::{AddressRules, FixedAddress};
+use seine_common::limits::MAX_BODY_BYTES;
 use seine_proto::common::v1::Filter;
 use seine_proto::monitor::v1::{Crawl, Lease, Pace};
 
@@ -53,13 +55,7 @@ pub struct CrawlFilters {
 
 impl Terms {
     pub fn of(lease: &Lease, crawl: &Crawl) -> Self {
-        let general = || Pace {
-            delay_ms: crawl.delay_ms,
-            connections: crawl.connections_per_host,
-            response_factor: crawl.response_factor,
-            request_allowance: 0,
-        };
-        let pace = lease.pace.unwrap_or_else(general);
+        let pace = lease.pace.unwrap_or_else(|| general_pace(crawl));
         Self {
             token: lease.token,
             host: lease.host.as_str().into(),
@@ -72,17 +68,44 @@ impl Terms {
             request_allowance: (pace.request_allowance > 0).then_some(pace.request_allowance.into()),
             prepare: lease.prepare,
             page_allowance: (lease.page_allowance > 0).then_some(lease.page_allowance),
-            ignore_robots: crawl.ignore_robots,
-            user_agent: crawl.user_agent.as_str().into(),
-            agent_token: agent_token(&crawl.user_agent).into(),
-            max_body_bytes: crawl.max_body_bytes.clamp(1, seine_common::limits::MAX_BODY_BYTES as u64),
+            ignore_robots: crawl.ignore_robots(),
+            user_agent: crawl.user_agent().into(),
+            agent_token: agent_token(crawl.user_agent()).into(),
+            max_body_bytes: crawl.max_body_bytes().clamp(1, MAX_BODY_BYTES as u64),
             keywords: crawl.keywords.clone().into(),
             filters: Arc::new(CrawlFilters {
                 enumeration: crawl.enumeration.clone(),
                 generation: crawl.generation.clone(),
             }),
-            unusable_below: crawl.unusable_below,
+            unusable_below: crawl.unusable_below(),
         }
+    }
+
+    /// The same lease under other settings of its crawl. What was granted stays, and so does what its connections and
+    /// robots.txt were chosen by: where those change, the Monitor takes the lease back.
+    pub fn changed(&self, crawl: &Crawl, pace: Option<Pace>) -> Self {
+        let lease = Lease { pace, ..Lease::default() };
+        let now = Self::of(&lease, crawl);
+        Self {
+            delay: now.delay,
+            response_factor: now.response_factor,
+            connections: now.connections,
+            max_body_bytes: now.max_body_bytes,
+            keywords: now.keywords,
+            filters: now.filters,
+            unusable_below: now.unusable_below,
+            ..self.clone()
+        }
+    }
+}
+
+/// For all hosts of a crawl alike.
+fn general_pace(crawl: &Crawl) -> Pace {
+    Pace {
+        delay_ms: crawl.delay_ms(),
+        connections: crawl.connections_per_host(),
+        response_factor: crawl.response_factor(),
+        request_allowance: 0,
     }
 }
 

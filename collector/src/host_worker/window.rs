@@ -113,6 +113,18 @@ impl Window {
         self.give_up_excess();
     }
 
+    /// What is held was judged by rules that have changed: all of it goes back, and the queue is read from its beginning.
+    /// An answer that is on its way begins behind the horizon of before and is thrown away when it comes.
+    pub fn give_back(&mut self) {
+        self.held.clear();
+        self.horizon = Horizon::At(Place::start());
+    }
+
+    /// Handed out and not settled.
+    pub fn under_way(&self) -> impl Iterator<Item = &Place> {
+        self.handed_out.iter()
+    }
+
     pub fn first(&self) -> Option<&QueuedUrl> {
         self.held.values().next()
     }

@@ -75,15 +75,35 @@ fn an_empty_answer_is_the_end() {
 struct Monitor {
     queue: BTreeSet<u16>,
     answers: VecDeque<Answer>,
+    /// Numbers that a rule excludes, by what they leave when divided by [`RULES`].
+    rules: BTreeSet<u16>,
+    excluded: BTreeSet<u16>,
 }
+
+const RULES: u16 = 5;
 
 enum Answer {
     Urls(Vec<u16>, bool),
     Discovered(Vec<u16>),
     Settled(u16),
+    /// The rules have changed; now these exclude.
+    Judged(BTreeSet<u16>),
 }
 
 impl Monitor {
+    fn excludes(&self, place: u16) -> bool {
+        self.rules.contains(&(place % RULES))
+    }
+
+    /// What is excluded and not being fetched is settled when it would be handed out.
+    fn hand_out(&mut self, place: &Place, under_way: &BTreeSet<Place>, limit: usize) -> (Vec<u16>, bool) {
+        let is_judged = |p: &u16| queued(*p).place > *place && !under_way.contains(&queued(*p).place);
+        let gone: Vec<u16> = self.queue.iter().copied().filter(|p| self.excludes(*p) && is_judged(p)).collect();
+        self.queue.retain(|place| !gone.contains(place));
+        self.excluded.extend(gone);
+        self.urls_behind(place, limit)
+    }
+
     fn urls_behind(&self, place: &Place, limit: usize) -> (Vec<u16>, bool) {
         let behind: Vec<u16> = self.queue.iter().copied().filter(|&p| queued(p).place > *place).collect();
         (behind[..behind.len().min(limit)].to_vec(), behind.len() <= limit)
@@ -97,6 +117,7 @@ enum Step {
     SettleOldest,
     Deliver,
     Ask,
+    ChangeRules(u16),
 }
 
 fn step() -> impl proptest::strategy::Strategy<Value = Step> {
@@ -106,6 +127,7 @@ fn step() -> impl proptest::strategy::Strategy<Value = Step> {
         2 => Just(Step::SettleOldest),
         4 => Just(Step::Deliver),
         2 => Just(Step::Ask),
+        1 => (0..RULES).prop_map(Step::ChangeRules),
     ]
 }
 
@@ -116,6 +138,8 @@ struct Run {
     /// Fetched, not yet settled, oldest first.
     in_flight: VecDeque<u16>,
     taken: Vec<u16>,
+    /// The rules that the window has heard of.
+    known_rules: BTreeSet<u16>,
 }
 
 impl Run {
@@ -124,7 +148,8 @@ impl Run {
         let mut window = Window::with_capacity(capacity);
         let (urls, exhausted) = monitor.urls_behind(&Place::start(), 3);
         window.answer(places(&urls), exhausted);
-        Self { window, monitor, ever_queued: seeds, in_flight: VecDeque::new(), taken: Vec::new() }
+        let (in_flight, taken, known_rules) = (VecDeque::new(), Vec::new(), BTreeSet::new());
+        Self { window, monitor, ever_queued: seeds, in_flight, taken, known_rules }
     }
 
     fn perform(&mut self, step: &Step) {
@@ -134,6 +159,10 @@ impl Run {
             Step::SettleOldest => self.settle(),
             Step::Deliver => self.deliver(),
             Step::Ask => self.ask(),
+            Step::ChangeRules(rule) => {
+                self.monitor.rules.insert(*rule);
+                self.monitor.answers.push_back(Answer::Judged(self.monitor.rules.clone()));
+            }
         }
     }
 
@@ -142,13 +171,18 @@ impl Run {
             Some(Answer::Urls(urls, exhausted)) => self.window.answer(places(&urls), exhausted),
             Some(Answer::Discovered(urls)) => self.window.discovered(places(&urls)),
             Some(Answer::Settled(place)) => self.window.settled(&queued(place).place),
+            Some(Answer::Judged(rules)) => {
+                self.window.give_back();
+                self.known_rules = rules;
+            }
             None => {}
         }
     }
 
     fn ask(&mut self) {
         if let Some(place) = self.window.question() {
-            let (urls, exhausted) = self.monitor.urls_behind(&place, 3);
+            let under_way = self.window.under_way().cloned().collect();
+            let (urls, exhausted) = self.monitor.hand_out(&place, &under_way, 3);
             self.monitor.answers.push_back(Answer::Urls(urls, exhausted));
         }
     }
@@ -160,6 +194,7 @@ impl Run {
         if let Some(queued_url) = taken {
             let bytes = queued_url.place.to_bytes();
             let place = u16::from_be_bytes([bytes[0], bytes[1]]);
+            assert!(!self.known_rules.contains(&(place % RULES)), "{place} is excluded");
             self.taken.push(place);
             self.in_flight.push_back(place);
         }
@@ -173,7 +208,8 @@ impl Run {
     }
 
     fn discover(&mut self, found: &[u16]) {
-        let new: Vec<u16> = found.iter().copied().filter(|&place| self.ever_queued.insert(place)).collect();
+        let admitted = found.iter().copied().filter(|&place| !self.monitor.excludes(place));
+        let new: Vec<u16> = admitted.filter(|&place| self.ever_queued.insert(place)).collect();
         self.monitor.queue.extend(&new);
         self.monitor.answers.push_back(Answer::Discovered(new));
     }
@@ -181,7 +217,7 @@ impl Run {
 
 proptest! {
     #[test]
-    fn every_queued_url_is_handed_out_once(
+    fn every_queued_url_is_handed_out_once_unless_changed_rules_exclude_it(
         seeds in prop::collection::btree_set(any::<u16>(), 0..12),
         steps in prop::collection::vec(step(), 0..120),
         capacity in 1usize..6,
@@ -203,6 +239,7 @@ proptest! {
         let rest = &run.taken[orderly_from..];
         prop_assert!(rest.is_sorted(), "{rest:?}");
         let mut taken = run.taken.clone();
+        taken.extend(&run.monitor.excluded);
         taken.sort_unstable();
         prop_assert_eq!(taken, run.ever_queued.into_iter().collect::<Vec<_>>());
     }

@@ -168,7 +168,7 @@ impl State {
             Up::Credit(_) => {
                 // What the last lease left of the delay, and a millisecond for the rounding.
                 let since = self.returned.last().and_then(|returned| returned.since_last_request_ms);
-                self.lease(since.map_or(0, |since| (self.settings.crawl.delay_ms + 1).saturating_sub(since)))
+                self.lease(since.map_or(0, |since| (self.settings.crawl.delay_ms() + 1).saturating_sub(since)))
             }
             Up::Heartbeat(heartbeat) => vec![Down::Renewed(Renewed { tokens: heartbeat.tokens })],
             Up::Pin(pin) => {

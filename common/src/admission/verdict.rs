@@ -142,3 +142,20 @@ pub enum WrongPattern {
     #[error("{rule} has {value:?}, which is not a file name suffix; write letters and digits such as pdf or tar.gz")]
     NotASuffix { rule: RuleName, value: String },
 }
+
+impl WrongPattern {
+    /// The rule in which it stands.
+    pub fn rule(&self) -> RuleName {
+        match self {
+            Self::Empty { rule }
+            | Self::TooLong { rule, .. }
+            | Self::TooMany { rule, .. }
+            | Self::NotARegex { rule, .. }
+            | Self::TooLarge { rule, .. }
+            | Self::TooLargeTogether { rule }
+            | Self::MatchesNoUrl { rule, .. }
+            | Self::NotAHost { rule, .. }
+            | Self::NotASuffix { rule, .. } => *rule,
+        }
+    }
+}

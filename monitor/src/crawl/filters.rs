@@ -5,12 +5,23 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1;
 use seine_proto::monitor::v1::{Crawl, Outcome, OutcomeKind};
 
+use super::validate::{share, wrong};
 use crate::MonitorError;
 
 pub fn compile(settings: &Crawl) -> Result<Filters, MonitorError> {
     let enumeration = of_message(settings.enumeration.as_ref(), ENUMERATION_DEFAULT);
     let generation = of_message(settings.generation.as_ref(), GENERATION_DEFAULT);
     Filters::compile(&enumeration, &generation).map_err(|error| MonitorError::Invalid(error.to_string()))
+}
+
+/// Refuses what [`compile`] could not make a filter of, by the field that is wrong.
+pub fn check(settings: &Crawl) -> Result<(), MonitorError> {
+    for (field, filter) in [("enumeration", &settings.enumeration), ("generation", &settings.generation)] {
+        let Some(filter) = filter else { continue };
+        share(&format!("{field}.min_value"), filter.min_value)?;
+        Filter::compile(&of_message(Some(filter), "")).map_err(|error| wrong(field, error))?;
+    }
+    Ok(())
 }
 
 /// A filter that allows everything does not travel.

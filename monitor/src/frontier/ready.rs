@@ -56,9 +56,21 @@ impl RocksFrontier {
         Ok(self.db.write(batch)?)
     }
 
-    pub(super) fn first_ready(&self, crawl: CrawlId, limit: usize) -> Result<Vec<(i64, HostKey)>> {
-        let from = self.ready_from.get(&crawl).copied().unwrap_or(0);
-        let entries = self.scan(READY, &key::crawl(crawl), &key::ready(crawl, from, 0)).take(limit);
+    pub(super) fn first_ready(
+        &self,
+        crawl: CrawlId,
+        after: Option<&(i64, HostKey)>,
+        limit: usize,
+    ) -> Result<Vec<(i64, HostKey)>> {
+        let from = match after {
+            None => key::ready(crawl, self.ready_from.get(&crawl).copied().unwrap_or(0), 0).to_vec(),
+            Some((ready_ms, host)) => {
+                // The next possible key behind the host.
+                let fingerprint = self.fingerprinter.of(host.as_str().as_bytes());
+                [&key::ready(crawl, *ready_ms, fingerprint)[..], &[0]].concat()
+            }
+        };
+        let entries = self.scan(READY, &key::crawl(crawl), &from).take(limit);
         let parse = |item: Result<KeyValue>| {
             let (key, host) = item?;
             let ready_ms = key::read_time(&key[key::CRAWL_BYTES..]).ok_or(MonitorError::Corrupt("ready host"))?;

@@ -41,6 +41,9 @@ pub struct QueueEntry {
     /// Not a page but a sitemap: 1 when robots.txt names it, more when other sitemaps do.
     #[prost(uint32, tag = "13")]
     pub sitemap_level: u32,
+    /// The rules that let it in, by [`CrawlRecord::rules_generation`]; under others it is judged again.
+    #[prost(uint32, tag = "14")]
+    pub rules_generation: u32,
 }
 
 /// A URL that is finished, until it is visited again.
@@ -83,6 +86,9 @@ pub struct CrawlRecord {
     /// When the filters changed last: what was fetched before is not asked for conditionally.
     #[prost(int64, tag = "20")]
     pub filters_changed_ms: i64,
+    /// How often the rules for what is taken in have changed.
+    #[prost(uint32, tag = "21")]
+    pub rules_generation: u32,
 }
 
 /// What kept links out of a crawl.

@@ -336,7 +336,11 @@ impl Frontier for RocksFrontier {
     }
 
     fn ready(&self, crawl: CrawlId, limit: usize) -> Result<Vec<(i64, HostKey)>> {
-        self.first_ready(crawl, limit)
+        self.first_ready(crawl, None, limit)
+    }
+
+    fn ready_after(&self, crawl: CrawlId, after: Option<&(i64, HostKey)>, limit: usize) -> Result<Vec<(i64, HostKey)>> {
+        self.first_ready(crawl, after, limit)
     }
 
     fn has_work(&self, crawl: CrawlId, host: &HostKey) -> Result<bool> {

@@ -14,11 +14,11 @@ pub fn crawl(name: &str, seeds: &[&str]) -> Crawl {
         seeds: seeds.iter().map(|seed| (*seed).to_owned()).collect(),
         scope: Scope::Host.into(),
         strategy: Strategy::DepthFirst.into(),
-        delay_ms: 1_000,
-        connections_per_host: 1,
-        hosts_per_ip: 2,
-        user_agent: "seine-test/1".to_owned(),
-        max_body_bytes: MAX_BODY_BYTES as u64,
+        delay_ms: Some(1_000),
+        connections_per_host: Some(1),
+        hosts_per_ip: Some(2),
+        user_agent: Some("seine-test/1".to_owned()),
+        max_body_bytes: Some(MAX_BODY_BYTES as u64),
         ..Crawl::default()
     }
 }

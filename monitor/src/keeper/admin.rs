@@ -5,42 +5,43 @@ use seine_proto::monitor::v1::{
     AddCrawlRequest, AddCrawlResponse, CrawlState, CrawlStatus, Exclusion, SetCrawlStateRequest,
 };
 
-use super::{ActiveCrawl, Keeper};
+use super::Keeper;
 use crate::MonitorError;
-use crate::crawl::{CheckedCrawl, changes, filters};
+use crate::crawl::{CheckedCrawl, validate};
 use crate::frontier::record::{CrawlRecord, ExclusionRecord, QueueEntry};
 use crate::frontier::{Candidate, CrawlId, Result};
 
 impl Keeper {
     pub(super) fn add_crawl(&mut self, request: AddCrawlRequest) -> Result<AddCrawlResponse> {
-        let settings = request.crawl.ok_or_else(|| MonitorError::Invalid("the request holds no crawl".to_owned()))?;
+        let asked = request.crawl.ok_or_else(|| MonitorError::Invalid("the request holds no crawl".to_owned()))?;
+        let settings = validate::complete(asked, &self.config.crawl_defaults)?;
         let known = self.crawl_named(&settings.name).ok();
         let was_finished = known.is_some_and(|id| self.crawls[&id].record.state() == CrawlState::Finished);
-        let before = known.map(|id| self.crawls[&id].record.clone());
-        let id = known.unwrap_or_else(|| CrawlId(self.crawls.keys().last().map_or(1, |last| last.0 + 1)));
-        let mut record = before.clone().unwrap_or_else(|| CrawlRecord {
-            id: id.0,
-            created_at_ms: self.clock.now_ms(),
-            ..CrawlRecord::default()
-        });
-        record.settings = settings;
+        let mut record = match known {
+            Some(id) => self.crawls[&id].record.clone(),
+            None => CrawlRecord {
+                id: self.crawls.keys().last().map_or(1, |last| last.0 + 1),
+                created_at_ms: self.clock.now_ms(),
+                settings: settings.clone(),
+                ..CrawlRecord::default()
+            },
+        };
         record.set_state(CrawlState::Running);
+        let id = CrawlId(record.id);
+        let before = std::mem::replace(&mut record.settings, settings);
         let checked = CheckedCrawl::of_record(&record)?;
-        record.settings = checked.settings.clone();
-        if before.as_ref().is_some_and(|before| filters::differ(&before.settings, &record.settings)) {
-            record.filters_changed_ms = self.clock.now_ms();
-        }
-        let changes = before.map(|before| changes(&before.settings, &checked.settings)).unwrap_or_default();
-        self.frontier.put_crawl(&record)?;
+        checked.refuse_excluded_seeds()?;
         let seeds = checked.seeds.clone();
-        self.crawls.insert(id, ActiveCrawl { record, checked });
+        let changes = self.put_settings(&before, record, checked)?;
         self.enter_seeds(id, &seeds)?;
         // An unfinished crawl goes on with what it has; only a finished one begins anew.
         if request.again && was_finished {
             self.start_round(id)?;
         }
         self.finish_if_done(id)?;
+        self.watch_delays()?;
         self.grant_soon();
+        let changes = changes.iter().map(|c| format!("{} was {}, now {}", c.setting, c.before, c.now)).collect();
         Ok(AddCrawlResponse { status: Some(self.status(id)?), continued: known.is_some(), changes })
     }
 
@@ -75,6 +76,7 @@ impl Keeper {
             }
         }
         self.finish_if_done(id)?;
+        self.watch_delays()?;
         self.grant_soon();
         self.status(id)
     }

@@ -166,7 +166,7 @@ impl Keeper {
 
     /// What the robots.txt that is known says, with the line that decides.
     fn robots_in_words(&self, crawl: &ActiveCrawl, url: &CanonicalUrl) -> Result<String> {
-        if crawl.record.settings.ignore_robots {
+        if crawl.record.settings.ignore_robots() {
             return Ok("not read: the crawl does not obey robots.txt".to_owned());
         }
         let origin = url.origin();
@@ -177,7 +177,7 @@ impl Keeper {
             RobotsVerdict::Unavailable => "refused for now: robots.txt could not be read".to_owned(),
             RobotsVerdict::Unspecified => String::new(),
             RobotsVerdict::Rules => {
-                let agent = agent_token(&crawl.record.settings.user_agent);
+                let agent = agent_token(crawl.record.settings.user_agent());
                 let decision = Rules::parse(&robots.body, agent).decision(url.path_and_query());
                 let verb = if decision.allow { "allowed" } else { "refused" };
                 match decision.line {

@@ -88,8 +88,8 @@ impl CrawlPlan {
     }
 
     fn next_visit(&mut self, refresh: Refresh, record: &mut UrlRecord, now: u64) -> u64 {
-        if self.refresh != refresh || now.saturating_sub(self.made_at_ms) >= refresh.interval_ms / PLAN_PARTS {
-            self.ledger.settle(now, self.population.pages(), refresh.interval_ms);
+        if self.refresh != refresh || now.saturating_sub(self.made_at_ms) >= refresh.interval_ms() / PLAN_PARTS {
+            self.ledger.settle(now, self.population.pages(), refresh.interval_ms());
             self.plan = Plan::new(policy(&refresh), &self.population, self.ledger, intervals(&refresh));
             (self.refresh, self.made_at_ms) = (refresh, now);
         }
@@ -111,7 +111,7 @@ impl CrawlPlan {
         let due = self.plan.next_visit(&history, cell, now, seed);
         // A page that is not there, never was, or could not be reached is looked for at the pace of the crawl as a whole:
         // its own plan counts from when it was last seen, and would ask for it again at once.
-        if history.visits == 0 || due <= now { now.saturating_add(refresh.interval_ms) } else { due }
+        if history.visits == 0 || due <= now { now.saturating_add(refresh.interval_ms()) } else { due }
     }
 }
 
@@ -123,12 +123,12 @@ fn weight(record: &UrlRecord) -> f64 {
 fn policy(refresh: &Refresh) -> Policy {
     match refresh.policy() {
         RefreshPolicy::Uniform => Policy::Uniform,
-        RefreshPolicy::Fixed => Policy::FixedInterval { days: refresh.interval_ms as f64 / DAY_MS as f64 },
+        RefreshPolicy::Fixed => Policy::FixedInterval { days: refresh.interval_ms() as f64 / DAY_MS as f64 },
         RefreshPolicy::Classes => Policy::GroupsAndClasses,
         RefreshPolicy::Freshest | RefreshPolicy::Unspecified => Policy::Freshest,
     }
 }
 
 fn intervals(refresh: &Refresh) -> Intervals {
-    Intervals { gone_after_ms: refresh.gone_after_ms, ..Intervals::around(refresh.interval_ms) }
+    Intervals { gone_after_ms: refresh.gone_after_ms(), ..Intervals::around(refresh.interval_ms()) }
 }

@@ -29,7 +29,7 @@ impl Keeper {
     /// From when on the URL is due again.
     pub(crate) fn plan_visit(&mut self, crawl: CrawlId, record: &mut UrlRecord, now: i64) -> Result<()> {
         let refresh = self.crawls[&crawl].checked.refresh;
-        let due = match refresh.interval_ms {
+        let due = match refresh.interval_ms() {
             0 => now,
             _ => self.planning.next_visit(self.frontier.as_ref(), crawl, refresh, record, now)?,
         };
@@ -39,14 +39,14 @@ impl Keeper {
     }
 
     /// When a URL is looked at again that was not visited now.
-    pub(super) fn due_without_visit(&self, id: CrawlId) -> i64 {
+    pub(crate) fn due_without_visit(&self, id: CrawlId) -> i64 {
         let now = self.clock.now_ms();
-        let interval = self.crawls[&id].checked.refresh.interval_ms.min(i64::MAX as u64 / 2) as i64;
+        let interval = self.crawls[&id].checked.refresh.interval_ms().min(i64::MAX as u64 / 2) as i64;
         now.saturating_add(interval).max(self.crawls[&id].record.visit_due_before_ms)
     }
 
     pub(super) fn has_schedule(&self, id: CrawlId) -> bool {
-        self.crawls[&id].checked.refresh.interval_ms > 0
+        self.crawls[&id].checked.refresh.interval_ms() > 0
     }
 
     /// When the Monitor itself will visit the next page; `None` without a schedule.
@@ -110,16 +110,13 @@ impl Keeper {
     fn queue_visits(&mut self, id: CrawlId, due: Vec<UrlRecord>) -> Result<()> {
         let now = self.clock.now_ms();
         let sequence = self.frontier.next_sequence(id);
-        let gone_after_ms = self.crawls[&id].checked.refresh.gone_after_ms;
+        let gone_after_ms = self.crawls[&id].checked.refresh.gone_after_ms();
         let mut visits = Vec::with_capacity(due.len());
         for (number, record) in due.into_iter().enumerate() {
             let Ok(url) = CanonicalUrl::parse(&record.entry.url) else {
                 return Err(MonitorError::Corrupt("URL record"));
             };
-            // The rules are for pages.
-            let is_page = record.entry.sitemap_level == 0;
-            let excluded_by =
-                self.crawls[&id].checked.excludes(&url, record.entry.depth).filter(|rule| is_page || rule == FORGOTTEN);
+            let excluded_by = self.crawls[&id].checked.judge(&url, &record.entry);
             let keep_document = excluded_by.is_some() && self.is_saved_by_another(id, &url)?;
             let mut revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
             revisit.keep_document = keep_document;
@@ -138,14 +135,15 @@ impl Keeper {
                 true => Place::in_turn(Class::Revisit, sequence, number as u32),
                 false => self.crawls[&id].checked.order.place(record.entry.depth, sequence, number as u32),
             };
-            let entry = QueueEntry { attempts: 0, revisit: Some(revisit), ..record.entry };
+            let rules_generation = self.crawls[&id].record.rules_generation;
+            let entry = QueueEntry { attempts: 0, revisit: Some(revisit), rules_generation, ..record.entry };
             visits.push(Candidate { host: url.host(), url, place, entry });
         }
         self.frontier.revisit(id, visits, now)
     }
 
     /// Whether a crawl besides this one has the page and wants it.
-    fn is_saved_by_another(&self, id: CrawlId, url: &CanonicalUrl) -> Result<bool> {
+    pub(crate) fn is_saved_by_another(&self, id: CrawlId, url: &CanonicalUrl) -> Result<bool> {
         for (other, crawl) in self.crawls.iter().filter(|(other, _)| **other != id) {
             let known_as = crawl.checked.admission.strip(url.clone());
             // It must be the same document, which has one address.

@@ -3,6 +3,7 @@
 mod addresses;
 mod failing;
 mod leases;
+mod settings;
 mod sitemaps;
 mod withdrawing;
 
@@ -266,7 +267,7 @@ fn a_general_pause_follows_so_many_requests_also_when_the_collector_is_lost() {
     let clock = Clock::manual(1_000_000);
     let mut bench = Bench::new(dir.path(), clock.clone(), true);
     let mut settings = crawl("c", &["http://a.test/1", "http://a.test/2", "http://a.test/3"]);
-    (settings.requests_before_pause, settings.pause_ms) = (5, 60_000);
+    (settings.requests_before_pause, settings.pause_ms) = (Some(5), Some(60_000));
     bench.add(settings);
     let lease = bench.hear_lease();
     assert_eq!(lease.pace.unwrap().request_allowance, 5);
@@ -315,7 +316,8 @@ fn a_schedule_brings_pages_back_when_they_are_due_and_tells_when_that_is() {
     const DAY: i64 = 24 * 60 * 60 * 1000;
     let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
     let mut settings = crawl("c", &["http://a.test/"]);
-    settings.refresh = Some(Refresh { interval_ms: DAY as u64, gone_after_ms: DAY as u64, ..Refresh::default() });
+    settings.refresh =
+        Some(Refresh { interval_ms: Some(DAY as u64), gone_after_ms: Some(DAY as u64), ..Refresh::default() });
     settings.refresh.as_mut().unwrap().set_policy(RefreshPolicy::Fixed);
     bench.add(settings);
     let lease = bench.hear_lease();
@@ -343,8 +345,8 @@ fn a_page_that_cannot_be_found_is_not_asked_for_again_before_an_interval_has_pas
     let dir = tempfile::tempdir().unwrap();
     const DAY: i64 = 24 * 60 * 60 * 1000;
     let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
-    let refresh = Refresh { interval_ms: DAY as u64, gone_after_ms: DAY as u64, ..Refresh::default() };
-    bench.add(Crawl { refresh: Some(refresh), max_attempts: 1, ..crawl("c", &["http://a.test/"]) });
+    let refresh = Refresh { interval_ms: Some(DAY as u64), gone_after_ms: Some(DAY as u64), ..Refresh::default() };
+    bench.add(Crawl { refresh: Some(refresh), max_attempts: Some(1), ..crawl("c", &["http://a.test/"]) });
     let lease = bench.hear_lease();
     bench.settle(lease.token, &urls(&lease)[0], saved());
     bench.hear_settled();

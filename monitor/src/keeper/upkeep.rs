@@ -10,7 +10,7 @@ use super::Keeper;
 use crate::disk;
 use crate::frontier::{CrawlId, Result};
 
-/// How often the disk is looked at.
+/// How often the disk is looked at, and whether a crawl has come to want a host that is leased for another.
 const LOOK_AT_DISK_MS: i64 = 1_000;
 /// URLs settled at once on a host that is given up; others are served in between.
 const EMPTIED_AT_ONCE: usize = 1_000;
@@ -31,6 +31,7 @@ impl Keeper {
         if self.upkeep.disk_ms.is_none_or(|last| now - last >= LOOK_AT_DISK_MS) {
             self.upkeep.disk_ms = Some(now);
             self.look_at_disk();
+            self.watch_delays()?;
         }
         self.frontier.save_exclusions()?;
         self.planning.save(self.frontier.as_mut(), self.clock.now_ms(), false)?;

@@ -103,7 +103,7 @@ impl Keeper {
         let (order, settings) = (checked.order, &checked.settings);
         let is_valuable = settings.strategy() == Strategy::BoundedBreadth
             && !discover.redirect
-            && discover.value >= settings.value_threshold;
+            && discover.value >= settings.value_threshold();
         let mut room = self.breadth_room(crawl);
         move |number| match is_valuable {
             false => order.place(depth, sequence, number),
@@ -120,7 +120,7 @@ impl Keeper {
         if self.resources_are_tight() {
             return 0;
         }
-        let budget = u64::from(self.crawls[&crawl].record.settings.breadth_budget);
+        let budget = u64::from(self.crawls[&crawl].record.settings.breadth_budget());
         budget.saturating_sub(self.frontier.progress(crawl).breadth_queued)
     }
 
@@ -157,9 +157,13 @@ impl Keeper {
     }
 
     /// Passes candidates through the sieve and gives back the new ones.
-    pub(crate) fn enter(&mut self, crawl: CrawlId, candidates: Vec<Candidate>) -> Result<Vec<Candidate>> {
+    pub(crate) fn enter(&mut self, crawl: CrawlId, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>> {
         if candidates.is_empty() {
             return Ok(candidates);
+        }
+        let generation = self.crawls[&crawl].record.rules_generation;
+        for candidate in &mut candidates {
+            candidate.entry.rules_generation = generation;
         }
         let admitted = self.frontier.admit(crawl, &candidates, self.clock.now_ms())?;
         metrics::counter!("seine_monitor_links_total").increment(candidates.len() as u64);

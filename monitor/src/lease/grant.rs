@@ -1,5 +1,7 @@
 //! Choosing the next host and handing it out.
 
+use std::collections::BTreeSet;
+
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{
     CrawlState, Lease, Outcome, OutcomeKind, QueuedUrl, Revoke, Robots, RobotsVerdict, Urls, WantUrls,
@@ -11,7 +13,7 @@ use crate::frontier::place::{Class, Place};
 use crate::frontier::record::HostRecord;
 use crate::frontier::{CrawlId, Queued, Result, Stretch};
 use crate::keeper::Keeper;
-use crate::politeness::{self, HostPace};
+use crate::politeness;
 
 /// URLs sent with a lease, and at most per request for more.
 const URLS_PER_MESSAGE: usize = 512;
@@ -93,7 +95,7 @@ impl Keeper {
         Ok(None)
     }
 
-    fn has_revisits(&self, crawl: CrawlId, host: &HostKey) -> Result<bool> {
+    pub(crate) fn has_revisits(&self, crawl: CrawlId, host: &HostKey) -> Result<bool> {
         let first = self.frontier.stretch(crawl, host, None, 1)?.urls;
         Ok(first.first().is_some_and(|queued| queued.place.class() == Class::Revisit))
     }
@@ -109,7 +111,7 @@ impl Keeper {
     ) -> Option<(SessionId, Work)> {
         let preferred = self.slots.owner(host.slot());
         let fresh_ms = self.config.robots_fresh.as_millis() as i64;
-        let obeys_robots = !self.crawls[&crawl].record.settings.ignore_robots;
+        let obeys_robots = !self.crawls[&crawl].record.settings.ignore_robots();
         let is_prepared = record.prepared_at_ms > 0 && record.prepared_at_ms.saturating_add(fresh_ms) > now;
         let is_new = obeys_robots && !is_prepared;
         let choose = |work: Work| {
@@ -138,16 +140,20 @@ impl Keeper {
         self.take_up_deferred(crawl, host)?;
         self.queue_known_sitemaps(crawl, host)?;
         let stretch = match work {
-            Work::Fetch => self.wanted_stretch(crawl, host, None, URLS_PER_MESSAGE)?,
-            Work::Prepare => self.frontier.stretch(crawl, host, None, 1)?,
+            Work::Fetch => self.wanted_stretch(crawl, host, None, URLS_PER_MESSAGE, &BTreeSet::new())?,
+            Work::Prepare => self.hand_out(crawl, host, None, 1, &BTreeSet::new())?,
         };
         if stretch.urls.is_empty() {
-            return self.frontier.requeue_host(crawl, host, now);
+            // Where rules have excluded all that was looked at, the rest is looked at after others had their turn.
+            let ready_ms = if stretch.exhausted { now } else { now + EARLY_MS + 1 };
+            self.grant_at_ms = self.grant_at_ms.min(ready_ms - EARLY_MS);
+            self.frontier.requeue_host(crawl, host, ready_ms)?;
+            return self.finish_if_done(crawl);
         }
         let token = self.frontier.next_token()?;
         record.lease_token = token;
         let settings = self.crawls[&crawl].record.settings.clone();
-        let pace = HostPace::of(&self.crawls[&crawl].checked, host, record.crawl_delay_ms);
+        let Some(pace) = self.pace(crawl, host, record.crawl_delay_ms)? else { return Ok(()) };
         let lease_ms = self.config.lease.as_millis() as i64;
         let rests_until_ms = politeness::clamp(now, record.next_allowed_ms).max(now);
         let lease = ActiveLease {
@@ -195,8 +201,15 @@ impl Keeper {
     }
 
     /// The URLs of a host that the crawl wants now: all, or when it has all its pages, those to be visited again.
-    fn wanted_stretch(&self, crawl: CrawlId, host: &HostKey, after: Option<Place>, limit: usize) -> Result<Stretch> {
-        let mut stretch = self.frontier.stretch(crawl, host, after, limit)?;
+    fn wanted_stretch(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        after: Option<Place>,
+        limit: usize,
+        under_way: &BTreeSet<Place>,
+    ) -> Result<Stretch> {
+        let mut stretch = self.hand_out(crawl, host, after, limit, under_way)?;
         if self.pages_left_for(crawl, host)? == Some(0) {
             let revisits = stretch.urls.iter().take_while(|queued| queued.place.class() == Class::Revisit).count();
             stretch.exhausted |= revisits < stretch.urls.len();
@@ -275,7 +288,8 @@ impl Keeper {
         let Some(lease) = self.leases.held_by(want.token, session) else { return Ok(()) };
         let (crawl, host) = (lease.crawl, lease.host.clone());
         let limit = (want.limit as usize).clamp(1, URLS_PER_MESSAGE);
-        let stretch = self.wanted_stretch(crawl, &host, Place::from_slice(&want.after_place), limit)?;
+        let under_way = want.under_way.iter().filter_map(|place| Place::from_slice(place)).collect();
+        let stretch = self.wanted_stretch(crawl, &host, Place::from_slice(&want.after_place), limit, &under_way)?;
         self.send(session, Message::Urls(urls(want.token, stretch)));
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::crawl::MAX_DELAY_MS;
 use crate::frontier::record::{HostRecord, LeaseRecord};
 use crate::frontier::{CrawlId, Result};
 use crate::keeper::Keeper;
-use crate::politeness::{self, HostPace, Trouble};
+use crate::politeness::{self, Trouble};
 
 /// How long a host waits that found its address busy.
 const ADDRESS_BUSY_MS: i64 = 1_000;
@@ -42,7 +42,7 @@ impl Keeper {
             session: None,
             expires_ms,
             rests_until_ms: 0,
-            delay_ms: self.pace(crawl, &host, asks_ms).map_or(0, |pace| pace.delay_ms),
+            delay_ms: self.pace(crawl, &host, asks_ms)?.map_or(0, |pace| pace.delay_ms),
             request_allowance: Some(record.request_allowance).filter(|allowance| *allowance > 0),
             allowance: None,
             saved: 0,
@@ -55,11 +55,6 @@ impl Keeper {
         })
     }
 
-    /// How the crawl treats the host now; `None` when there is no such crawl any more.
-    fn pace(&self, crawl: CrawlId, host: &HostKey, asks_ms: u32) -> Option<HostPace> {
-        self.crawls.get(&crawl).map(|crawl| HostPace::of(&crawl.checked, host, asks_ms))
-    }
-
     pub(crate) fn take_back(&mut self, session: SessionId, returned: &ReturnLease) -> Result<()> {
         if self.leases.held_by(returned.token, session).is_none() {
             return Ok(());
@@ -69,14 +64,14 @@ impl Keeper {
         let mut record = self.frontier.host(&lease.host)?;
         self.free(&mut record, now);
         // Without a request robots.txt was not read either, and what is known of it still holds.
-        let obeys_robots = self.crawls.get(&lease.crawl).is_some_and(|crawl| !crawl.record.settings.ignore_robots);
+        let obeys_robots = self.crawls.get(&lease.crawl).is_some_and(|crawl| !crawl.record.settings.ignore_robots());
         if returned.since_last_request_ms.is_some() && obeys_robots {
             record.crawl_delay_ms = returned.crawl_delay_ms;
         }
         if lease.prepares && !lease.address_busy {
             record.prepared_at_ms = now;
         }
-        if let Some(pace) = self.pace(lease.crawl, &lease.host, record.crawl_delay_ms) {
+        if let Some(pace) = self.pace(lease.crawl, &lease.host, record.crawl_delay_ms)? {
             let next = politeness::after_return(now, returned.since_last_request_ms, pace.delay_ms);
             let slowness = i64::from(returned.rest_ms.min(MAX_DELAY_MS));
             record.rest_until(next.max(now + slowness), Trouble::None);
@@ -111,7 +106,7 @@ impl Keeper {
         record.rest_until(politeness::after_loss(now, lease.delay_ms), Trouble::None);
         // It may have made all the requests that it was allowed.
         if let (Some(pace), Some(allowed)) =
-            (self.pace(lease.crawl, &lease.host, record.crawl_delay_ms), lease.request_allowance)
+            (self.pace(lease.crawl, &lease.host, record.crawl_delay_ms)?, lease.request_allowance)
         {
             pace.count_requests(&mut record, allowed, now);
         }
@@ -169,7 +164,7 @@ impl Keeper {
     pub(crate) fn pin(&mut self, session: SessionId, pin: &Pin) -> Result<()> {
         let Some(lease) = self.leases.held_by(pin.token, session) else { return Ok(()) };
         let crawl = lease.crawl;
-        let limit = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.hosts_per_ip as usize);
+        let limit = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.hosts_per_ip() as usize);
         let address = pin.address.parse::<IpAddr>().ok().map(|address| address.to_canonical());
         let busy = address.is_some_and(|address| limit > 0 && self.leases.hosts_at(address) >= limit);
         let go = pin.allowed_by_name || !busy;

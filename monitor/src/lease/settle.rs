@@ -47,7 +47,7 @@ impl Keeper {
         let Some(entry) = entry else {
             return if saved { self.withdraw_if_forgotten(crawl, url) } else { Ok(()) };
         };
-        let max_attempts = self.crawls[&crawl].record.settings.max_attempts;
+        let max_attempts = self.crawls[&crawl].record.settings.max_attempts();
         let retry = may_pass(outcome.kind())
             .then(|| politeness::retry_after_failure(entry.attempts + 1, max_attempts))
             .flatten();

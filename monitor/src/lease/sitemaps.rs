@@ -21,7 +21,7 @@ impl Keeper {
     /// Queues what a host's robots.txt names, once per crawl and each time the file is read.
     pub(super) fn queue_sitemaps(&mut self, crawl: CrawlId, host: &HostKey, known: &[Robots]) -> Result<()> {
         let Some(active) = self.crawls.get(&crawl) else { return Ok(()) };
-        if active.record.settings.ignore_sitemaps || active.record.settings.ignore_robots {
+        if active.record.settings.ignore_sitemaps() || active.record.settings.ignore_robots() {
             return Ok(());
         }
         // What is found in a sitemap is as far from the start as what the host's first page links to.
@@ -43,7 +43,7 @@ impl Keeper {
     /// A host whose robots.txt was read for another crawl.
     pub(super) fn queue_known_sitemaps(&mut self, crawl: CrawlId, host: &HostKey) -> Result<()> {
         let settings = &self.crawls[&crawl].record.settings;
-        let are_wanted = !settings.ignore_sitemaps && !settings.ignore_robots;
+        let are_wanted = !settings.ignore_sitemaps() && !settings.ignore_robots();
         if !are_wanted || self.frontier.host_use(crawl, host)?.sitemaps_queued {
             return Ok(());
         }
@@ -75,7 +75,8 @@ impl Keeper {
             let Ok(url) = CanonicalUrl::parse(&address) else { continue };
             let number = self.frontier.next_sequence(crawl) as u32;
             let checked = &self.crawls[&crawl].checked;
-            if (url.host() != *host && !checked.scope.admits(&url)) || checked.is_forgotten(&url) {
+            let is_strange = url.host() != *host && !checked.scope.admits(&url);
+            if is_strange || checked.excludes_sitemap(&url).is_some() {
                 continue;
             }
             let entry = QueueEntry {
@@ -92,7 +93,7 @@ impl Keeper {
 
     /// Notes what a sitemap says of pages that were visited before.
     pub(super) fn note_dates(&mut self, crawl: CrawlId, dated: &[(CanonicalUrl, i64)]) -> Result<()> {
-        let has_schedule = self.crawls[&crawl].checked.refresh.interval_ms > 0;
+        let has_schedule = self.crawls[&crawl].checked.refresh.interval_ms() > 0;
         for (url, lastmod_ms) in dated {
             let Some(Known::Settled(record)) = self.frontier.known(crawl, url)? else { continue };
             if let Some(record) = visit::dated(*record, *lastmod_ms, has_schedule, self.clock.now_ms()) {

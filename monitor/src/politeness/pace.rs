@@ -10,6 +10,9 @@ use super::effective_delay_ms;
 use crate::crawl::CheckedCrawl;
 use crate::frontier::record::HostRecord;
 
+/// Where nobody asks for a delay or says how many; otherwise it is one.
+const CONNECTIONS_WITHOUT_DELAY: u32 = 8;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostPace {
     pub delay_ms: i64,
@@ -24,15 +27,16 @@ impl HostPace {
     pub fn of(crawl: &CheckedCrawl, host: &HostKey, host_asks_ms: u32) -> Self {
         let settings = &crawl.settings;
         let differing = crawl.host_settings(host);
-        let delay_ms = differing.and_then(|host| host.delay_ms).unwrap_or(settings.delay_ms);
+        let delay_ms = differing.and_then(|host| host.delay_ms).unwrap_or(settings.delay_ms());
+        let connections = differing.and_then(|host| host.connections).or(settings.connections_per_host);
         Self {
             delay_ms: effective_delay_ms(delay_ms, host_asks_ms),
-            connections: differing.and_then(|host| host.connections).unwrap_or(settings.connections_per_host),
-            response_factor: differing.and_then(|host| host.response_factor).unwrap_or(settings.response_factor),
+            connections: connections.unwrap_or(if delay_ms == 0 { CONNECTIONS_WITHOUT_DELAY } else { 1 }),
+            response_factor: differing.and_then(|host| host.response_factor).unwrap_or(settings.response_factor()),
             requests_before_pause: differing
                 .and_then(|host| host.requests_before_pause)
-                .unwrap_or(settings.requests_before_pause),
-            pause_ms: i64::from(differing.and_then(|host| host.pause_ms).unwrap_or(settings.pause_ms)),
+                .unwrap_or(settings.requests_before_pause()),
+            pause_ms: i64::from(differing.and_then(|host| host.pause_ms).unwrap_or(settings.pause_ms())),
         }
     }
 
@@ -65,7 +69,7 @@ impl HostPace {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use seine_proto::monitor::v1::HostSettings;
+    use seine_proto::monitor::v1::{Crawl, HostSettings};
 
     use super::*;
     use crate::frontier::tests_support::crawl;
@@ -84,11 +88,21 @@ mod tests {
             ..HostSettings::default()
         };
         settings.hosts = vec![slower];
-        let crawl = CheckedCrawl::check(settings, &[]).unwrap();
+        let crawl = CheckedCrawl::compile(settings, &[]).unwrap();
         assert_eq!(HostPace::of(&crawl, &host("a.test"), 0).delay_ms, 1_000);
         let pace = HostPace::of(&crawl, &host("slow.a.test"), 0);
         assert_eq!((pace.delay_ms, pace.connections), (5_000, 2));
         assert_eq!(HostPace::of(&crawl, &host("slow.a.test"), 9_000).delay_ms, 9_000);
+    }
+
+    #[test]
+    fn connections_follow_the_delay_unless_they_are_given() {
+        let connections = |delay_ms, given| {
+            let settings =
+                Crawl { delay_ms: Some(delay_ms), connections_per_host: given, ..crawl("c", &["http://a.test/"]) };
+            HostPace::of(&CheckedCrawl::compile(settings, &[]).unwrap(), &host("a.test"), 0).connections
+        };
+        assert_eq!([connections(1_000, None), connections(0, None), connections(0, Some(3))], [1, 8, 3]);
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use seine_proto::monitor::v1::admin_server::Admin;
 use seine_proto::monitor::v1::{
     AddCrawlRequest, AddCrawlResponse, ExplainRequest, ExplainResponse, ForgetRequest, ForgetResponse, GetCrawlRequest,
     GetCrawlResponse, ListCrawlsRequest, ListCrawlsResponse, RefreshCrawlRequest, RefreshCrawlResponse,
-    SetCrawlStateRequest, SetCrawlStateResponse,
+    SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest, SetCrawlStateResponse,
 };
 use tonic::service::Interceptor;
 use tonic::{Request, Response, Status};
@@ -48,6 +48,12 @@ impl Admin for AdminService {
         let request = Box::new(request.into_inner());
         let added = self.monitor.ask(|answer| Command::AddCrawl { request, answer }).await?;
         Ok(Response::new(added))
+    }
+
+    async fn set_crawl(&self, request: Request<SetCrawlRequest>) -> Result<Response<SetCrawlResponse>, Status> {
+        let request = Box::new(request.into_inner());
+        let changed = self.monitor.ask(|answer| Command::SetCrawl { request, answer }).await?;
+        Ok(Response::new(changed))
     }
 
     async fn list_crawls(&self, _: Request<ListCrawlsRequest>) -> Result<Response<ListCrawlsResponse>, Status> {

@@ -1,7 +1,7 @@
 //! From the start of a request to its settlement, and the ends of a lease.
 
 use seine_proto::common::v1::ArchivePosition;
-use seine_proto::monitor::v1::Revisit;
+use seine_proto::monitor::v1::{Pace, Revisit};
 
 use super::*;
 
@@ -310,4 +310,64 @@ fn links_of_an_unusable_page_are_not_remembered_since_another_page_may_bring_the
     bench.tell(Event::Discovered { page, urls: Vec::new() });
     bench.settled(page);
     assert!(!bench.other.iter().any(|action| matches!(action, Action::Remember { .. })), "{:?}", bench.other);
+}
+
+/// New settings of the crawl, as the Monitor tells them.
+fn changed(delay_ms: u32, connections: u32, judge_again: bool) -> Event {
+    let pace = Some(Pace { delay_ms, connections, ..Pace::default() });
+    Event::TermsChanged { crawl: Box::default(), pace, judge_again }
+}
+
+#[test]
+fn a_changed_delay_holds_from_the_next_request_on_and_so_does_a_shorter_one() {
+    let mut bench = Bench::prepared(Terms { delay: ms(50), connections: 4, ..terms() }, &[1, 2, 3, 4]);
+    assert_eq!(bench.starts().len(), 1);
+    bench.tell(changed(2_000, 4, false));
+    bench.wait(ms(1_900));
+    assert!(bench.starts().is_empty());
+    bench.wait(ms(400));
+    assert_eq!(bench.starts().len(), 1);
+    bench.tell(changed(10, 4, false));
+    bench.wait(ms(300));
+    assert_eq!(bench.starts().len(), 1);
+}
+
+#[test]
+fn fewer_connections_hold_as_soon_as_the_others_are_free() {
+    let mut bench = Bench::prepared(Terms { connections: 3, ..terms() }, &[1, 2, 3, 4, 5]);
+    assert_eq!(bench.starts().len(), 3);
+    bench.tell(changed(0, 1, false));
+    bench.ended(1, ending(OutcomeKind::NotFound));
+    bench.ended(2, ending(OutcomeKind::NotFound));
+    assert!(bench.starts().is_empty(), "one is still at work");
+    bench.ended(3, ending(OutcomeKind::NotFound));
+    assert_eq!(bench.start_page().1, "/4");
+}
+
+#[test]
+fn after_a_change_of_rules_only_what_is_sent_again_is_fetched() {
+    let mut bench = Bench::prepared(terms(), &[1, 2, 3]);
+    let (page, _) = bench.start_page();
+    bench.tell(changed(0, 1, true));
+    let want = bench.sent.iter().find_map(|message| match message {
+        Message::WantUrls(want) => Some(want.clone()),
+        _ => None,
+    });
+    let want = want.expect("the queue is asked for from its beginning");
+    assert_eq!((want.after_place.as_ref(), want.under_way), ([].as_slice(), vec![Bytes::copy_from_slice(&[1])]));
+    bench.complete(page);
+    assert!(bench.starts().is_empty() && bench.returned().is_none(), "nothing is known to be wanted");
+    bench.tell(Event::Urls { urls: vec![queued(3)], exhausted: true });
+    let (page, path) = bench.start_page();
+    assert_eq!(path, "/3");
+    bench.complete(page);
+    assert!(bench.returned().is_some());
+}
+
+#[test]
+fn a_preparation_is_given_back_when_rules_change() {
+    let mut bench = Bench::new(Terms { prepare: true, ..terms() }, &[1]);
+    assert!(bench.returned().is_none());
+    bench.tell(changed(0, 1, true));
+    assert!(bench.returned().is_some());
 }

@@ -43,7 +43,7 @@ fn a_retry_that_is_almost_due_is_handed_out_with_its_host() {
     let dir = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
     let mut settings = crawl("c", &["http://a.test/"]);
-    settings.delay_ms = 0;
+    settings.delay_ms = Some(0);
     bench.add(settings);
     let lease = bench.hear_lease();
     bench.settle(lease.token, &urls(&lease)[0], outcome(OutcomeKind::Timeout));

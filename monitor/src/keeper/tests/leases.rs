@@ -115,7 +115,12 @@ fn more_urls_follow_the_last_place_of_the_lease() {
     let mut handed_out = urls(&lease);
     assert!(!lease.urls.as_ref().unwrap().exhausted);
     let after_place = handed_out.last().unwrap().place.clone();
-    bench.say(collector_message::Message::WantUrls(WantUrls { token: lease.token, after_place, limit: 512 }));
+    bench.say(collector_message::Message::WantUrls(WantUrls {
+        token: lease.token,
+        after_place,
+        limit: 512,
+        ..WantUrls::default()
+    }));
     let monitor_message::Message::Urls(more) = bench.hear() else { panic!("wanted URLs are sent") };
     assert!(more.exhausted);
     handed_out.extend(more.urls);

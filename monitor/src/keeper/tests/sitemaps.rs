@@ -36,7 +36,7 @@ impl Bench {
     }
 
     fn want_more(&mut self, token: u64, after: &QueuedUrl) -> Vec<QueuedUrl> {
-        let want = WantUrls { token, after_place: after.place.clone(), limit: 10 };
+        let want = WantUrls { token, after_place: after.place.clone(), limit: 10, ..WantUrls::default() };
         self.say(collector_message::Message::WantUrls(want));
         match self.hear() {
             monitor_message::Message::Urls(urls) => urls.urls,
@@ -76,7 +76,7 @@ fn a_sitemap_stands_behind_the_pages_and_is_not_counted() {
 fn a_crawl_without_sitemaps_reads_none_and_another_one_reads_those_that_are_known() {
     let dir = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
-    bench.add(Crawl { ignore_sitemaps: true, ..crawl("without", &["http://a.test/"]) });
+    bench.add(Crawl { ignore_sitemaps: Some(true), ..crawl("without", &["http://a.test/"]) });
     let lease = bench.hear_lease();
     let root = urls(&lease).remove(0);
     bench.find_robots(lease.token, "Sitemap: http://a.test/map.xml\n");
@@ -95,7 +95,11 @@ fn a_date_after_the_last_visit_brings_the_next_one_forward() {
     let dir = tempfile::tempdir().unwrap();
     let now = 1_000 * DAY_MS;
     let mut bench = Bench::new(dir.path(), Clock::manual(now), true);
-    let refresh = Refresh { policy: RefreshPolicy::Uniform.into(), interval_ms: 40 * DAY_MS as u64, gone_after_ms: 1 };
+    let refresh = Refresh {
+        policy: RefreshPolicy::Uniform.into(),
+        interval_ms: Some(40 * DAY_MS as u64),
+        gone_after_ms: Some(1),
+    };
     bench.add(Crawl { refresh: Some(refresh), ..crawl("c", &["http://a.test/"]) });
     let lease = bench.hear_lease();
     let root = urls(&lease).remove(0);
