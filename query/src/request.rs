@@ -13,6 +13,8 @@ pub const MAX_LIMIT: usize = 100;
 /// Whoever wants more than this should ask more precisely.
 pub const MAX_OFFSET: usize = 10_000;
 pub const MAX_QUERY_CHARACTERS: usize = 1_024;
+/// As many of each host are kept in memory while a search ranks its matches.
+pub const MAX_PER_HOST: usize = MAX_LIMIT;
 /// A hundred years.
 pub const MAX_FRESHNESS_DAYS: u32 = 36_500;
 
@@ -35,7 +37,7 @@ pub struct SearchRequest {
     pub site: Option<String>,
     /// ISO 639-1.
     pub lang: Option<String>,
-    /// At most this many hits of one host; 0 for no limit.
+    /// At most this many hits of one host, up to [`MAX_PER_HOST`]; 0 for no limit.
     pub per_host: usize,
     /// A media type or one of its halves, as `text/html` or `pdf`.
     pub content_type: Option<String>,
@@ -90,6 +92,10 @@ impl SearchRequest {
         if self.offset > MAX_OFFSET {
             let message = format!("offset is {}; it must be at most {MAX_OFFSET}", self.offset);
             return Err(QueryError::invalid("invalid_offset", message));
+        }
+        if self.per_host > MAX_PER_HOST {
+            let message = format!("per_host is {}; it must be from 0 (no limit) to {MAX_PER_HOST}", self.per_host);
+            return Err(QueryError::invalid("invalid_per_host", message));
         }
         if let Some(days) = self.freshness.filter(|days| *days == 0 || *days > MAX_FRESHNESS_DAYS) {
             let message = format!("freshness is {days}; it must be from 1 to {MAX_FRESHNESS_DAYS} days");
@@ -190,6 +196,7 @@ mod tests {
         assert_eq!(code(&SearchRequest { limit: 0, ..SearchRequest::default() }), "invalid_limit");
         assert_eq!(code(&SearchRequest { limit: 101, ..SearchRequest::default() }), "invalid_limit");
         assert_eq!(code(&SearchRequest { offset: 10_001, ..SearchRequest::default() }), "invalid_offset");
+        assert_eq!(code(&SearchRequest { per_host: 101, ..SearchRequest::default() }), "invalid_per_host");
         assert_eq!(code(&SearchRequest::new("ž".repeat(1_025))), "query_too_long");
         for site in ["http://example.org", "a b", "a/b", ":80", "user@example.org"] {
             assert_eq!(
@@ -205,7 +212,11 @@ mod tests {
                 "{lang}"
             );
         }
-        assert!(SearchRequest { limit: 100, offset: 10_000, ..SearchRequest::new("ž".repeat(1_024)) }.check().is_ok());
+        assert!(
+            SearchRequest { limit: 100, offset: 10_000, per_host: 100, ..SearchRequest::new("ž".repeat(1_024)) }
+                .check()
+                .is_ok()
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use tantivy::schema::{Field, Value};
 use tantivy::{Searcher, TantivyDocument};
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 use tonic::transport::Channel;
 
 use crate::asker::{Asker, Waiting};
@@ -116,6 +117,12 @@ impl QueryService {
         self.inner.index.view().map(|_| ())
     }
 
+    /// The same for who must not block. Takes no turn of a search: who is busy is ready all the same.
+    pub(crate) async fn ready(&self) -> Result<(), QueryError> {
+        let service = self.clone();
+        joined(tokio::task::spawn_blocking(move || service.check_ready()).await)
+    }
+
     pub(crate) fn inner(&self) -> &Inner {
         &self.inner
     }
@@ -141,12 +148,7 @@ impl QueryService {
             let _turn = turn;
             work(&service)
         });
-        match done.await {
-            Ok(result) => result,
-            // Only data that are not what was written can do that; the indexer looks for them when it starts.
-            Err(error) if error.is_panic() => Err(QueryError::NotReady("a part of it is damaged".to_owned())),
-            Err(_) => Err(QueryError::Busy),
-        }
+        joined(done.await)
     }
 
     pub(crate) fn answer(&self, request: &SearchRequest) -> Result<Answer, QueryError> {
@@ -260,6 +262,16 @@ impl Inner {
             lang: (!lang.is_empty()).then(|| lang.to_owned()),
             fetched_at: rfc3339(fetched_at),
         })
+    }
+}
+
+/// What came of work on a thread of its own.
+fn joined<T>(done: Result<Result<T, QueryError>, JoinError>) -> Result<T, QueryError> {
+    match done {
+        Ok(result) => result,
+        // Only data that are not what was written can do that; the indexer looks for them when it starts.
+        Err(error) if error.is_panic() => Err(QueryError::NotReady("a part of it is damaged".to_owned())),
+        Err(_) => Err(QueryError::Busy),
     }
 }
 

@@ -80,7 +80,7 @@ pub async fn healthz() -> &'static str {
 }
 
 pub async fn readyz(State(state): State<HttpState>) -> Response {
-    match state.service.elsewhere(|service| service.check_ready()).await {
+    match state.service.ready().await {
         Ok(()) => "ready\n".into_response(),
         Err(error) => refused(&error),
     }
