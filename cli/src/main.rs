@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use seine_analyser::convert::worker::{self, WorkerLimits};
+use seine_common::descriptors;
 use seine_common::shutdown::INTERRUPTED;
 use seine_common::telemetry;
 
@@ -73,6 +74,9 @@ fn main() -> ExitCode {
 async fn run(command: Command) -> Result<End> {
     let config = config::load(&command)?;
     telemetry::start_logs(&config.log_level);
+    if let Err(error) = descriptors::raise() {
+        tracing::info!(%error, "the number of open files stays as it is");
+    }
     match command {
         Command::Crawl(arguments) => crawl::run(*arguments, config).await,
         Command::Search(arguments) => search::run(arguments).await,

@@ -40,13 +40,8 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
 
     let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let server: Option<JoinHandle<()>> = process.query.clone().zip(listener).map(|(query, listener)| {
-        let router = query.http_router(metrics, &web).into_make_service_with_connect_info::<SocketAddr>();
         let stop = shutdown.token.clone();
-        tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await {
-                tracing::error!(%error, "the HTTP server ended");
-            }
-        })
+        tokio::spawn(async move { query.serve_http(listener, metrics, &web, stop).await })
     });
     match http {
         Some(http) => say!("ready http={http} grpc={}", process.grpc),

@@ -1,19 +1,29 @@
 //! How tiers reach each other: gRPC over TCP between processes, gRPC over an in-memory stream within one.
 //!
 //! The same server and the same generated clients serve both, so there is no second code path for one machine.
-//! Until nodes authenticate each other, TCP is loopback only; [`listen`] refuses anything else.
+//! Until nodes authenticate each other, TCP is loopback only; [`listen`] refuses anything else. Connections over TCP are
+//! [bounded](crate::connections), and one whose other side is gone is noticed by pings.
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
 
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic::transport::{Channel, Endpoint, Server};
+
+use crate::connections::{Connection, ConnectionLimits, Connections};
+use crate::descriptors;
 
 /// Bytes that an in-memory connection buffers in each direction.
 const MEMORY_BUFFER_BYTES: usize = 1 << 20;
@@ -23,6 +33,17 @@ const MEMORY_BACKLOG: usize = 16;
 const WINDOW_BYTES: u32 = 8 << 20;
 /// HTTP/2 frames: fewer, larger ones than the default 16 KiB cost less per page.
 const FRAME_BYTES: u32 = 1 << 20;
+
+/// Connections over TCP, as long as there are descriptors for so many: one part in [`DESCRIPTORS_PART`] of them.
+const MAX_CONNECTIONS: usize = 1_000;
+const DESCRIPTORS_PART: u64 = 8;
+/// How long a client may take for the handshake, and how long one may be silent that answers no pings.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often the other side is asked whether it is there. What is sent counts, so a connection that answers may be idle.
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+/// Calls at the same time on one connection; further ones wait at the client.
+const MAX_STREAMS: u32 = 1_024;
+const MAX_HEADER_BYTES: u32 = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
@@ -108,18 +129,39 @@ pub async fn serve(
         shutdown.clone().cancelled_owned(),
     );
     let over_tcp = async {
-        match tcp {
-            Some(listener) => {
-                let incoming = TcpListenerStream::new(listener);
-                server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await
-            }
-            None => Ok(()),
-        }
+        let Some(listener) = tcp else { return Ok(()) };
+        let most = MAX_CONNECTIONS.min(descriptors::part(DESCRIPTORS_PART));
+        let connections = Connections::new(ConnectionLimits { most, patience: PATIENCE });
+        let incoming = futures::stream::unfold((listener, connections), |(listener, connections)| async move {
+            let stream = connections.accept(&listener).await;
+            Some((Ok::<_, io::Error>(stream), (listener, connections)))
+        });
+        let routes = Routes::from(routes.into_axum_router().layer(from_fn(count_as_working)));
+        tcp_server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await
     };
     let (memory, tcp) = tokio::join!(over_memory, over_tcp);
     memory?;
     tcp?;
     Ok(())
+}
+
+/// Until the answer has been sent to its end, however long it streams.
+async fn count_as_working(request: Request, next: Next) -> Response {
+    let working = request.extensions().get::<Arc<Connection>>().map(Connection::work);
+    let response = next.run(request).await;
+    response.map(|body| {
+        axum::body::Body::new(body.map_frame(move |frame| {
+            let _until_the_body_is_dropped = &working;
+            frame
+        }))
+    })
+}
+
+fn tcp_server() -> Server {
+    server()
+        .http2_keepalive_interval(Some(PING_INTERVAL))
+        .max_concurrent_streams(MAX_STREAMS)
+        .http2_max_header_list_size(MAX_HEADER_BYTES)
 }
 
 fn server() -> Server {

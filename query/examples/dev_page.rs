@@ -8,6 +8,7 @@ use seine_indexer::entry::{Entry, Page};
 use seine_indexer::writer::DocumentWriter;
 use seine_indexer::{Indexer, IndexerConfig, publish};
 use seine_query::{QueryConfig, QueryService};
+use tokio_util::sync::CancellationToken;
 
 /// One page per paragraph: address, title, language (`-` for none), then its text.
 const PAGES: &str = include_str!("dev_page.txt");
@@ -59,6 +60,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let service = QueryService::open(&index, QueryConfig::default())?;
     let listener = tokio::net::TcpListener::bind(&address).await?;
     println!("http://{}/", listener.local_addr()?);
-    axum::serve(listener, service.http_router(None, &WebConfig::default())).await?;
+    service.serve_http(listener, None, &WebConfig::default(), CancellationToken::new()).await;
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! The search page and the JSON interface over HTTP.
 //!
-//! [`guard`] stands before every handler; [`api`] answers programs, [`pages`] people, in the language of [`ui`]. Every
+//! [`server`] accepts connections; [`guard`] stands before every handler; [`api`] answers programs, [`pages`] people, in the language of [`ui`]. Every
 //! answer carries headers that keep a browser from doing more with it than show it. Errors become a JSON object for
 //! programs and a page for people, with the same status.
 
+pub mod server;
 mod clients;
 mod guard;
 mod parameters;

@@ -35,10 +35,11 @@ mod error;
 #[cfg(test)]
 mod testing;
 
-use axum::Router;
 use metrics_exporter_prometheus::PrometheusHandle;
 use seine_common::config::WebConfig;
 use seine_proto::query::v1::query_server::QueryServer;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 pub use document::{ArchivedAt, Document};
 pub use error::QueryError;
@@ -57,9 +58,16 @@ impl QueryService {
         QueryServer::new(QueryRpc::new(self.clone()))
     }
 
-    /// Search page, JSON and what watches over the process. `metrics` renders `/metrics`, which is empty without.
-    /// To tell clients apart it must be served with their addresses (`into_make_service_with_connect_info`).
-    pub fn http_router(&self, metrics: Option<PrometheusHandle>, config: &WebConfig) -> Router {
-        http::router(self.clone(), metrics, config)
+    /// Serves the search page, JSON and what watches over the process, until shutdown. `metrics` renders `/metrics`, which
+    /// is empty without.
+    pub async fn serve_http(
+        &self,
+        listener: TcpListener,
+        metrics: Option<PrometheusHandle>,
+        config: &WebConfig,
+        shutdown: CancellationToken,
+    ) {
+        let router = http::router(self.clone(), metrics, config);
+        http::server::serve(router, listener, config, shutdown).await;
     }
 }

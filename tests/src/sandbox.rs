@@ -126,7 +126,24 @@ impl Seine {
 
     /// Starts a long-running command and waits for its `ready` line.
     pub fn start(&self, words: &[&str]) -> Running {
-        Running::start(self.command(words))
+        Running::start(self.command(words).stderr(Stdio::inherit()))
+    }
+
+    /// The same with what it logs in a file.
+    pub fn start_logging(&self, words: &[&str], log: &Path) -> Running {
+        let log = std::fs::File::create(log).expect("the log can be written");
+        Running::start(self.command(words).stderr(log))
+    }
+
+    /// The same under a limit of open files, written as for the shell's `ulimit`.
+    pub fn start_limited(&self, words: &[&str], limit: &str) -> Running {
+        let script = format!("ulimit {limit} && exec \"$@\"");
+        let command = self.command(words);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &script, "sh"]).arg(command.get_program()).args(command.get_args());
+        Running::start(
+            limited.current_dir(self.data()).env_remove("SEINE_LOG").stdin(Stdio::null()).stdout(Stdio::piped()),
+        )
     }
 }
 
@@ -149,8 +166,8 @@ pub struct Running {
 }
 
 impl Running {
-    fn start(mut command: Command) -> Self {
-        let child = command.stderr(Stdio::inherit()).spawn().expect("seine can be started");
+    fn start(command: &mut Command) -> Self {
+        let child = command.spawn().expect("seine can be started");
         let mut running = Self { child, ready: String::new() };
         let stdout = running.child.stdout.take().expect("standard output is piped");
         let (sender, receiver) = mpsc::channel();
@@ -164,6 +181,10 @@ impl Running {
         running.ready = receiver.recv_timeout(READY_DEADLINE).expect("the process says that it is ready");
         assert!(running.ready.starts_with("ready "), "unexpected first line {:?}", running.ready);
         running
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn http(&self) -> String {

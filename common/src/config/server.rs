@@ -6,7 +6,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use super::{Config, ConfigError, socket, value, within};
+use super::{Config, ConfigError, seconds, socket, value, within};
 
 /// What clients on other machines may send when nothing is said.
 const DEFAULT_PER_SECOND: f64 = 20.0;
@@ -29,6 +29,10 @@ pub struct WebConfig {
     /// Whose word on the client's address is taken.
     pub trusted_proxies: Vec<IpNet>,
     pub deadline: Duration,
+    /// `None` for as many as the process has descriptors for.
+    pub max_connections: Option<usize>,
+    /// How long a connection may be open without a request.
+    pub idle_timeout: Duration,
 }
 
 /// Pages of which origins may read answers of the API.
@@ -64,18 +68,25 @@ pub struct RawServer {
     burst: u32,
     trusted_proxies: Vec<String>,
     deadline_ms: u64,
+    max_connections: Option<u64>,
+    idle_timeout: f64,
 }
 
 impl RawServer {
     pub fn validate(self) -> Result<ServerConfig, ConfigError> {
         within("server.burst", u64::from(self.burst), 1, 1_000_000)?;
         within("server.deadline_ms", self.deadline_ms, 10, 600_000)?;
+        if let Some(connections) = self.max_connections {
+            within("server.max_connections", connections, 1, 1_000_000)?;
+        }
         let web = WebConfig {
             public_url: self.public_url.map(|url| origin("server.public_url", &url)).transpose()?,
             cors: cors(&self.cors_origins)?,
             client_limit: client_limit(self.requests_per_second, self.burst)?,
             trusted_proxies: self.trusted_proxies.iter().map(|text| network(text)).collect::<Result<_, _>>()?,
             deadline: Duration::from_millis(self.deadline_ms),
+            max_connections: self.max_connections.map(|connections| connections as usize),
+            idle_timeout: seconds("server.idle_timeout", self.idle_timeout, 0.1, 3600.0)?,
         };
         Ok(ServerConfig { http: socket("server.http", &self.http)?, grpc: socket("server.grpc", &self.grpc)?, web })
     }
@@ -168,6 +179,8 @@ mod tests {
             ("requests_per_second = -1.0", "-1"),
             ("burst = 0", "burst"),
             ("deadline_ms = 1", "deadline_ms"),
+            ("max_connections = 0", "max_connections"),
+            ("idle_timeout = 0", "idle_timeout"),
         ] {
             let refusal = server(lines).unwrap_err();
             assert!(refusal.contains(word), "{lines}: {refusal}");

@@ -3,7 +3,7 @@
 //! What watches over the process, and style and script of the pages, are never refused.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use axum::extract::{ConnectInfo, Request, State};
@@ -12,7 +12,7 @@ use axum::response::Response;
 use ipnet::IpNet;
 use seine_common::config::WebConfig;
 
-use super::clients::{ClientLimiter, client};
+use super::clients::{ClientLimiter, client, is_forwarded};
 use super::refusal::{Asked, Refusal};
 use crate::metrics;
 
@@ -20,6 +20,8 @@ pub struct Guard {
     limiter: Option<ClientLimiter>,
     trusted_proxies: Vec<IpNet>,
     deadline: Duration,
+    /// Tells once how to tell clients of a proxy apart.
+    unknown_proxy: Once,
 }
 
 impl Guard {
@@ -28,6 +30,7 @@ impl Guard {
             limiter: config.client_limit.map(ClientLimiter::new),
             trusted_proxies: config.trusted_proxies.clone(),
             deadline: config.deadline,
+            unknown_proxy: Once::new(),
         }
     }
 
@@ -39,7 +42,21 @@ impl Guard {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         // Without an address the router was not served over a network.
         let peer = peer.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |ConnectInfo(peer)| peer.ip());
-        limiter.admit(client(peer, request.headers(), &self.trusted_proxies), Instant::now())
+        let client = client(peer, request.headers(), &self.trusted_proxies);
+        if client.is_loopback() && limiter.spares_loopback() {
+            // A proxy on this machine speaks for everybody: its requests are not those of somebody who sits here.
+            if !is_forwarded(request.headers()) {
+                return Ok(());
+            }
+            self.unknown_proxy.call_once(|| {
+                tracing::warn!(
+                    proxy = %peer,
+                    "all clients of a proxy share one limit, because it does not say who they are or is not believed; \
+                     name it in trusted_proxies in [server], and let it send X-Forwarded-For"
+                );
+            });
+        }
+        limiter.admit(client, Instant::now())
     }
 }
 

@@ -3,6 +3,7 @@
 mod answers;
 mod pages;
 mod guarding;
+mod holding;
 mod description;
 
 use std::net::SocketAddr;
@@ -12,6 +13,7 @@ use seine_common::config::WebConfig;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
 
 use crate::search::QueryService;
 use crate::testing::TestIndex;
@@ -59,10 +61,11 @@ async fn serve_with(index: TestIndex, config: &WebConfig) -> Server {
 }
 
 async fn serve_service(service: &QueryService, index: TestIndex, config: &WebConfig) -> Server {
-    let router = service.http_router(None, config).into_make_service_with_connect_info::<SocketAddr>();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let (service, config) = (service.clone(), config.clone());
+    let serving =
+        tokio::spawn(async move { service.serve_http(listener, None, &config, CancellationToken::new()).await });
     Server { address, serving, _index: index }
 }
 

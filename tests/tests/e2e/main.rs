@@ -27,6 +27,7 @@ mod documents;
 mod commands;
 mod server;
 mod admin_over_grpc;
+mod holding_connections;
 mod sitemaps;
 mod openapi;
 mod browser;

@@ -51,6 +51,30 @@ async fn behind_a_trusted_proxy_its_clients_are_told_apart() {
 }
 
 #[tokio::test]
+async fn who_comes_through_an_unknown_proxy_on_this_machine_is_limited_and_who_sits_at_it_is_not() {
+    let server = serve_with(rivers(), &limited(false)).await;
+    for _ in 0..4 {
+        assert_eq!(server.get("/api/v1/search?q=river").await.status, 200, "no proxy is involved");
+    }
+    let mut statuses = Vec::new();
+    for sign in ["x-forwarded-for: 192.0.2.1", "forwarded: for=192.0.2.2", "x-forwarded-for: 127.0.0.1", "via: 1.1 a"] {
+        let headers = format!("{sign}\r\n");
+        statuses.push(server.ask_with("GET", "/api/v1/search?q=river", &headers).await.status);
+    }
+    assert_eq!(statuses, [200, 200, 429, 429], "they share one limit");
+    assert_eq!(server.get("/api/v1/search?q=river").await.status, 200);
+
+    // A trusted one that does not say for whom it asks is no better.
+    let trusted = WebConfig { trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()], ..limited(false) };
+    let server = serve_with(rivers(), &trusted).await;
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        statuses.push(server.ask_with("GET", "/api/v1/search?q=river", "forwarded: for=192.0.2.2\r\n").await.status);
+    }
+    assert_eq!(statuses, [200, 200, 429]);
+}
+
+#[tokio::test]
 async fn a_request_past_its_deadline_is_given_up() {
     let index = rivers();
     let one_at_a_time = QueryConfig { concurrent_searches: 1, ..QueryConfig::default() };
@@ -71,6 +95,7 @@ async fn a_request_past_its_deadline_is_given_up() {
     let late = server.get("/api/v1/search?q=river").await;
     assert_eq!((late.status, late.json()["error"]["code"].as_str()), (503, Some("deadline_exceeded")));
     assert_eq!(late.header("retry-after"), Some("1"));
+    assert_eq!(server.get("/readyz").await.status, 200, "health waits for no search");
     let page = server.get("/search?q=river").await;
     assert!(page.status == 503 && page.body.contains("This search took too long"), "{}", page.body);
     release.send(()).unwrap();
