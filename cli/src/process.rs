@@ -8,6 +8,7 @@
 //! what is under way → [`Process::close`] ends the rest: indexer, filesaver, monitor, server, each with its own deadline.
 
 mod directory;
+mod health;
 mod server;
 
 use std::collections::BTreeSet;
@@ -39,6 +40,7 @@ use crate::args::Role;
 use crate::connect::{self, Services};
 use crate::failure::{Failure, Result};
 use directory::Directory;
+use health::Health;
 
 /// Subdirectories of the data directory, one per tier that keeps something.
 pub const MONITOR_DIR: &str = "monitor";
@@ -60,6 +62,7 @@ pub struct Plan {
 pub struct Process {
     pub grpc: SocketAddr,
     pub query: Option<QueryService>,
+    health: Health,
     data: DataDir,
     channels: Channels,
     admin_token: String,
@@ -151,8 +154,10 @@ impl Process {
             None
         };
 
+        let health = Health::start(&roles, &mut routes).await;
+        server::add_reflection(&roles, &mut routes)?;
         let stop_server = CancellationToken::new();
-        let serving = server::serve(routes, listener, memory, stop_server.clone()).await?;
+        let serving = server::serve(routes, listener, memory, stop_server.clone());
         let directory = Directory::start(&roles, grpc, monitor_channel, nodes, &channels.directory);
         let collector = if has(Role::Collector) {
             let embedded = has(Role::Monitor);
@@ -164,12 +169,14 @@ impl Process {
         } else {
             None
         };
+        health.set_all(&roles, true).await;
         if has(Role::Monitor) {
             data.publish(&Endpoint { pid: std::process::id(), grpc: grpc.to_string(), token: admin_token.clone() })?;
         }
         Ok(Self {
             grpc,
             query,
+            health,
             data,
             channels,
             admin_token,
@@ -199,6 +206,7 @@ impl Process {
     }
 
     pub async fn close(mut self) {
+        self.health.set_all(&self.channels.roles, false).await;
         self.stop_collecting().await;
         stop("indexer", self.indexer.take()).await;
         if let Some(filesaver) = self.filesaver.take() {

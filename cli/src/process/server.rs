@@ -1,31 +1,53 @@
-//! The gRPC server of a process: the services of its tiers, health and reflection.
+//! The gRPC server of a process: the services of its tiers and reflection, by which programs that do not have our `.proto`
+//! files learn what can be called. Reflection lists what this process serves.
 
+use std::collections::BTreeSet;
+
+use clap::ValueEnum;
 use seine_common::transport::{self, MemoryListener};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
-use tonic_health::ServingStatus;
+use tonic_health::pb::health_server;
+use tonic_reflection::pb::{v1, v1alpha};
+use tonic_reflection::server::Builder;
 
+use super::health;
+use crate::args::Role;
 use crate::failure::{Failure, Result};
 
-pub async fn serve(
-    mut routes: RoutesBuilder,
+/// Both versions: newer clients ask for v1, Python's and older ones for v1alpha.
+pub fn add_reflection(roles: &BTreeSet<&'static str>, routes: &mut RoutesBuilder) -> Result<()> {
+    let served = Role::value_variants().iter().filter(|role| roles.contains(role.name()));
+    let served: Vec<&str> = served.flat_map(|role| health::services(*role)).copied().collect();
+    let described = || {
+        let builder = [seine_proto::DESCRIPTORS, tonic_health::pb::FILE_DESCRIPTOR_SET]
+            .into_iter()
+            .chain([v1::FILE_DESCRIPTOR_SET, v1alpha::FILE_DESCRIPTOR_SET])
+            .fold(Builder::configure(), Builder::register_encoded_file_descriptor_set);
+        let others = [
+            health_server::SERVICE_NAME,
+            v1::server_reflection_server::SERVICE_NAME,
+            v1alpha::server_reflection_server::SERVICE_NAME,
+        ];
+        served.iter().copied().chain(others).fold(builder, Builder::with_service_name)
+    };
+    routes
+        .add_service(described().build_v1().map_err(Failure::failed)?)
+        .add_service(described().build_v1alpha().map_err(Failure::failed)?);
+    Ok(())
+}
+
+pub fn serve(
+    routes: RoutesBuilder,
     listener: TcpListener,
     memory: MemoryListener,
     shutdown: CancellationToken,
-) -> Result<JoinHandle<()>> {
-    let (health, health_service) = tonic_health::server::health_reporter();
-    // The empty name stands for the server as a whole.
-    health.set_service_status("", ServingStatus::Serving).await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(seine_proto::DESCRIPTORS)
-        .build_v1()
-        .map_err(Failure::failed)?;
-    routes.add_service(health_service).add_service(reflection);
-    Ok(tokio::spawn(async move {
+) -> JoinHandle<()> {
+    tokio::spawn(async move {
         if let Err(error) = transport::serve(routes.routes(), Some(listener), memory, shutdown).await {
             tracing::error!(%error, "the gRPC server ended");
         }
-    }))
+    })
 }

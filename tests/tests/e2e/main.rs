@@ -27,6 +27,7 @@ mod documents;
 mod commands;
 mod server;
 mod admin_over_grpc;
+mod grpc;
 mod holding_connections;
 mod sitemaps;
 mod openapi;
