@@ -29,6 +29,7 @@ test bench: export SEINE_WARCIO := $(VENV)/bin/warcio
 test: export SEINE_PYWB := $(VENV)/bin
 test bench: export SEINE_CHROMIUM := /usr/bin/chromium
 test: export SEINE_SCHEMATHESIS := $(VENV)/bin/schemathesis
+test: export SEINE_PYTHON := $(VENV)/bin/python
 bench: export SEINE_SCRAPY := $(VENV)/bin/scrapy
 
 help: ## List the targets

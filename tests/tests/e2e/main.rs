@@ -28,6 +28,7 @@ mod commands;
 mod server;
 mod admin_over_grpc;
 mod grpc;
+mod grpc_page;
 mod holding_connections;
 mod sitemaps;
 mod openapi;
