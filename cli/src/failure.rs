@@ -1,5 +1,6 @@
 //! How a command fails: one clear sentence for a person, and the exit code for a script.
 
+use std::error::Error;
 use std::fmt;
 
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -32,21 +33,34 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(text) | Self::Failed(text)) = self;
-        f.write_str(text)
+        // Some errors of others have no words of their own.
+        match text.trim() {
+            "" => f.write_str("something failed without saying why; SEINE_LOG=debug may tell more"),
+            text => f.write_str(text),
+        }
     }
 }
 
 /// What a service answered, without gRPC's own words around it.
 impl From<tonic::Status> for Failure {
     fn from(status: tonic::Status) -> Self {
-        match status.code() {
-            tonic::Code::InvalidArgument => Self::usage(status.message()),
-            tonic::Code::Unavailable
-                if status.message().contains("transport") || status.message().contains("connect") =>
-            {
-                Self::failed("the server does not answer; is it running, and is the address right?")
+        // What a server sends has no cause. With one it was made here, because the connection failed.
+        if let Some(mut cause) = status.source() {
+            while let Some(earlier) = cause.source() {
+                cause = earlier;
             }
-            _ => Self::failed(status.message()),
+            return Self::failed(format!(
+                "the server does not answer ({cause}); is it running, and is the address that of its gRPC port?"
+            ));
+        }
+        let message = status.message().trim();
+        match status.code() {
+            code if message.is_empty() => {
+                let meaning = code.description();
+                Self::failed(format!("the server gave no reason, only {code:?} ({meaning}); look at its log"))
+            }
+            tonic::Code::InvalidArgument => Self::usage(message),
+            _ => Self::failed(message),
         }
     }
 }
@@ -64,5 +78,25 @@ impl From<seine_common::transport::TransportError> for Failure {
             TransportError::NotLoopback(_) | TransportError::NotAnAddress(_) => Self::usage(error),
             TransportError::Listen(..) | TransportError::Serve(_) => Self::failed(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic::{Code, Status};
+
+    use super::*;
+
+    #[test]
+    fn no_failure_is_told_by_an_empty_line() {
+        for number in 0..=16 {
+            let failure = Failure::from(Status::new(Code::from(number), " "));
+            let text = failure.to_string();
+            assert!(text.contains(&format!("{:?}", Code::from(number))) && text.contains("log"), "{number}: {text}");
+        }
+        for failure in [Failure::usage(""), Failure::failed("\n"), Failure::failed(std::io::Error::other(""))] {
+            assert!(failure.to_string().len() > 20, "{failure}");
+        }
+        assert_eq!(Failure::from(Status::invalid_argument("limit is 0")).exit_code(), 2);
     }
 }

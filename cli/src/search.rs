@@ -1,7 +1,7 @@
 //! `seine search`: in a data directory, or at a server.
 
 use seine_common::data_dir::DataDir;
-use seine_query::{QueryConfig, QueryService, SearchRequest, SearchResponse};
+use seine_query::{QueryConfig, QueryError, QueryService, SearchRequest, SearchResponse};
 
 use crate::End;
 use crate::args::SearchArguments;
@@ -33,7 +33,10 @@ fn search_directory(arguments: &SearchArguments) -> Result<SearchResponse> {
         lang: arguments.lang.clone(),
         ..SearchRequest::default()
     };
-    query.search(&request).map_err(Failure::usage)
+    query.search(&request).map_err(|error| match error {
+        QueryError::Invalid { .. } => Failure::usage(error),
+        QueryError::NotReady(_) | QueryError::Busy => Failure::failed(error),
+    })
 }
 
 async fn ask_server(server: &str, arguments: &SearchArguments) -> Result<SearchResponse> {

@@ -30,7 +30,7 @@ use self::pages::Pages;
 use self::terms::Terms;
 use self::window::{QueuedUrl, URLS_PER_ANSWER, Window};
 use crate::fetch::Known;
-use crate::fetch::outcome::Ending;
+use crate::fetch::outcome::{Ending, label};
 use crate::metrics;
 use crate::resolve::Found;
 use crate::strategy::Place;
@@ -329,6 +329,13 @@ impl HostWorker {
             return;
         };
         metrics::outcome(outcome.kind(), outcome.bytes);
+        tracing::debug!(
+            url = %settling.queued.url,
+            outcome = label(outcome.kind()),
+            status = outcome.status,
+            detail = outcome.detail,
+            "settled"
+        );
         actions.push(Action::Send(Message::Settle(Settle {
             token: self.terms.token,
             request_id: page,

@@ -4,6 +4,8 @@
 //! number; the second hands out just those entries that describe a page. So memory holds some 60 bytes for a page,
 //! whatever its length. What is logged after the first pass is not looked at.
 
+use std::collections::BTreeSet;
+
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seine_proto::common::v1::Description;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
@@ -39,13 +41,20 @@ impl Pages {
         let end = filesaver.log_end(LogEndRequest {}).await?.into_inner().end_offset;
         let mut pages =
             Self { filesaver, selection, newest: Newest::default(), end, pass: None, progress: progress(end) };
+        let mut crawls = BTreeSet::new();
         while let Some((first, batch)) = pages.next_entries().await? {
             for (number, entry) in (first..).zip(&batch) {
+                if let Some(Entry::Description(page)) = &entry.entry
+                    && !crawls.contains(&page.crawl)
+                {
+                    crawls.insert(page.crawl.clone());
+                }
                 if pages.selection.considers(entry) {
                     pages.newest.note(number, entry);
                 }
             }
         }
+        pages.selection.check_crawl(&crawls)?;
         Ok(pages)
     }
 

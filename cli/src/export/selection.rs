@@ -3,6 +3,8 @@
 //! Time has two meanings on purpose. `--until` goes back in time: of each page the newest version up to then counts, and
 //! what became of it later is not looked at. `--since` then leaves out pages that were not fetched after it.
 
+use std::collections::BTreeSet;
+
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Description;
 use seine_proto::filesaver::v1::{LogEntry, log_entry::Entry};
@@ -36,6 +38,17 @@ impl Selection {
             langs: flags.lang.iter().map(|lang| lang.to_ascii_lowercase()).collect(),
             crawl: flags.crawl.clone(),
         })
+    }
+
+    /// A crawl that is asked for is one of those that have fetched anything.
+    pub fn check_crawl(&self, known: &BTreeSet<String>) -> Result<()> {
+        let Some(crawl) = self.crawl.as_ref().filter(|crawl| !known.contains(*crawl)) else { return Ok(()) };
+        let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
+        let advice = match known.is_empty() {
+            true => "there are no pages at all".to_owned(),
+            false => format!("there are pages of {}", known.join(", ")),
+        };
+        Err(Failure::failed(format!("--crawl {crawl:?}: no crawl of this name has fetched a page; {advice}")))
     }
 
     /// Whether an entry of the log has a say about what the newest version of its page is.
@@ -149,6 +162,17 @@ mod tests {
             let failure = flags.unwrap_err();
             assert!(failure.exit_code() == 2 && failure.to_string().contains(text), "{failure}");
         }
+    }
+
+    #[test]
+    fn a_crawl_that_fetched_nothing_is_refused_with_the_names_of_those_that_did() {
+        let known = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let asked = selection(|flags| flags.crawl = Some("nope".into())).unwrap();
+        let refusal = asked.check_crawl(&known(&["news", "site"])).unwrap_err().to_string();
+        assert!(["\"nope\"", "\"news\"", "\"site\""].iter().all(|name| refusal.contains(name)), "{refusal}");
+        assert!(asked.check_crawl(&known(&[])).unwrap_err().to_string().contains("no pages"));
+        assert!(asked.check_crawl(&known(&["nope"])).is_ok());
+        assert!(selection(|_| ()).unwrap().check_crawl(&known(&[])).is_ok(), "without the flag all is well");
     }
 
     #[test]

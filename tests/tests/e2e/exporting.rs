@@ -223,3 +223,16 @@ fn records_of_selected_pages_make_a_warc_file_of_their_own() {
     assert!(text.contains(&format!("WARC-Target-URI: {}\r\n", web.url("/dir/b?x=1"))), "{text}");
     assert_passes_warcio(&path);
 }
+
+#[test]
+fn a_crawl_that_does_not_exist_is_an_error_that_names_those_that_do() {
+    let (web, seine) = (web(), Seine::new());
+    assert_eq!(seine.crawl(&web.url("/"), &["--delay", "0", "--name", "rivers"]).code, 0);
+    let file = seine.data().join("pages.jsonl");
+    let output = seine.run(&["export", "urls", "--crawl", "nope", "--output", file.to_str().unwrap()]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("\"nope\"") && text.contains("\"rivers\""), "{text}");
+    assert!(!file.exists(), "nothing is written");
+    assert_eq!(urls(&seine, &["--crawl", "rivers"]).len(), 4);
+}

@@ -30,6 +30,7 @@ mod admin_over_grpc;
 mod grpc;
 mod grpc_page;
 mod holding_connections;
+mod logging;
 mod sitemaps;
 mod openapi;
 mod browser;
