@@ -60,6 +60,7 @@ pub enum Part {
     SlowHosts,
     Search,
     Searchable,
+    IdleConnections,
     Analysis,
 }
 

@@ -5,8 +5,9 @@
 //! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
 //! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
 //! many hosts of which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and
-//! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found.
-//! [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found, [`idle_connections`] what clients cost
+//! that only hold connections. [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`] runs
+//! a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
@@ -22,6 +23,7 @@ mod refresh_simulation;
 mod slow_hosts;
 mod search;
 mod searchable;
+mod idle_connections;
 mod analysis;
 mod report;
 mod table;
@@ -110,6 +112,11 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
         let (seine, work) = (args.seine_program()?, work.path().to_owned());
         let measured = tokio::task::spawn_blocking(move || searchable::run(&seine, &work));
         report.searchable = measured.await??;
+    }
+    if args.wants(Part::IdleConnections) {
+        let (seine, kept) = (args.seine_program()?, args.work_dir.clone());
+        let measured = tokio::task::spawn_blocking(move || idle_connections::run(&seine, &kept));
+        report.idle_connections = Some(measured.await??);
     }
     if args.wants(Part::Analysis) {
         report.analysis = analysis::run()?;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::AnalysisSpeed;
 use crate::frontier::FrontierReport;
+use crate::idle_connections::IdleConnections;
 use crate::measure::Cost;
 use crate::pairs::Pair;
 use crate::refresh_simulation::PolicyResult;
@@ -27,6 +28,7 @@ pub struct Report {
     pub slow_hosts: Option<SlowHosts>,
     pub search: Option<SearchReport>,
     pub searchable: Vec<Searchable>,
+    pub idle_connections: Option<IdleConnections>,
     pub analysis: Option<AnalysisSpeed>,
     /// What was left out and why.
     pub remarks: Vec<String>,
@@ -70,6 +72,7 @@ impl Report {
             slow_hosts: None,
             search: None,
             searchable: Vec::new(),
+            idle_connections: None,
             analysis: None,
             remarks: Vec::new(),
         }

@@ -5,8 +5,8 @@
 //! searches and completions in it over HTTP ([`server`], [`client`]), [`bare`] does the same search and its snippets in this process. At last the same
 //! searches are asked while `seine crawl` runs at full speed.
 
-mod corpus;
-mod indexing;
+pub mod corpus;
+pub mod indexing;
 mod bare;
 pub mod client;
 pub mod server;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::analysis;
 use crate::frontier::FrontierReport;
+use crate::idle_connections;
 use crate::pairs;
 use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
@@ -72,6 +73,21 @@ pub fn render(report: &Report) -> String {
     if !report.searchable.is_empty() {
         text.push('\n');
         text.push_str(&aligned(&searchable(&report.searchable)));
+    }
+    if let Some(held) = &report.idle_connections {
+        let _ = writeln!(
+            text,
+            "\nsearches beside {} idle and {} slow connections: p50 {:.2} ms instead of {:.2}, p99 {:.2} ms instead of {:.2}, \
+             ratio {:.2} (at most {:.1})",
+            held.idle,
+            held.slow,
+            held.with.p50,
+            held.without.p50,
+            held.with.p99,
+            held.without.p99,
+            held.ratio(),
+            idle_connections::ALLOWED
+        );
     }
     if let Some(speed) = &report.analysis {
         let _ = writeln!(
