@@ -8,6 +8,7 @@ use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_common::transport;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::indexer::v1::indexer_client::IndexerClient;
+use seine_proto::monitor::v1::ListNodesRequest;
 use seine_proto::monitor::v1::admin_client::AdminClient;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
@@ -45,7 +46,7 @@ pub fn services(monitor: Channel, filesaver: Channel, indexer: Channel, token: &
     let bearer = BearerToken(format!("Bearer {token}").parse().ok());
     Services {
         admin: AdminClient::with_interceptor(monitor, bearer),
-        filesaver: FilesaverClient::new(filesaver).max_decoding_message_size(MAX_MESSAGE_BYTES),
+        filesaver: self::filesaver(filesaver),
         indexer: IndexerClient::new(indexer),
     }
 }
@@ -68,11 +69,13 @@ impl Connection {
         }
         let data = DataDir::open_existing(&target.data)?;
         if let Some(endpoint) = data.endpoint().filter(is_alive) {
-            return Ok(Self::Remote(Box::new(remote(&endpoint.grpc, &endpoint.token)?)));
+            let mut services = remote(&endpoint.grpc, &endpoint.token)?;
+            find_tiers(&mut services, roles).await?;
+            return Ok(Self::Remote(Box::new(services)));
         }
         let roles: BTreeSet<_> = roles.iter().map(|role| role.name()).collect();
         let grpc = "127.0.0.1:0".parse().expect("it is an address");
-        let plan = Plan { roles, data, config: config.clone(), grpc, join: None };
+        let plan = Plan { roles, data, config: config.clone(), grpc, join: None, serves: false };
         Ok(Self::Opened(Box::new(Process::start(plan).await?)))
     }
 
@@ -95,9 +98,40 @@ impl Connection {
     }
 }
 
-fn remote(address: &str, token: &str) -> Result<Services> {
+/// The server that holds the directory and takes crawls from others.
+pub fn server_of(data: &DataDir) -> Option<Endpoint> {
+    data.endpoint().filter(|endpoint| endpoint.serves && is_alive(endpoint))
+}
+
+/// Clients of a process that runs all tiers, as far as is known before it was asked.
+pub fn remote(address: &str, token: &str) -> Result<Services> {
     let channel = transport::tcp_channel(address).map_err(Failure::from)?;
     Ok(services(channel.clone(), channel.clone(), channel, token))
+}
+
+/// Asks the Monitor which nodes run the other tiers among the roles, and turns to those.
+pub async fn find_tiers(services: &mut Services, roles: &[Role]) -> Result<()> {
+    let elsewhere: Vec<_> = roles.iter().filter(|role| [Role::Filesaver, Role::Indexer].contains(role)).collect();
+    if elsewhere.is_empty() {
+        return Ok(());
+    }
+    let nodes = services.admin.list_nodes(ListNodesRequest {}).await?.into_inner().nodes;
+    for role in elsewhere {
+        let name = role.name();
+        let node = nodes.iter().find(|node| node.roles.iter().any(|role| role == name)).ok_or_else(|| {
+            Failure::failed(format!("no node runs the {name}; start one with `seine node --roles {name} --join ADDR`"))
+        })?;
+        let channel = transport::tcp_channel(&node.address)?;
+        match role {
+            Role::Filesaver => services.filesaver = filesaver(channel),
+            _ => services.indexer = IndexerClient::new(channel),
+        }
+    }
+    Ok(())
+}
+
+fn filesaver(channel: Channel) -> FilesaverClient<Channel> {
+    FilesaverClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES)
 }
 
 /// A process that was killed leaves its endpoint behind.

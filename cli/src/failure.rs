@@ -11,6 +11,8 @@ pub enum Failure {
     Usage(String),
     /// The command could not do what it should.
     Failed(String),
+    /// The process that was asked is not there, or about to end.
+    Unreachable(String),
 }
 
 impl Failure {
@@ -25,14 +27,18 @@ impl Failure {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Usage(_) => 2,
-            Self::Failed(_) => 1,
+            Self::Failed(_) | Self::Unreachable(_) => 1,
         }
+    }
+
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable(_))
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(text) | Self::Failed(text)) = self;
+        let (Self::Usage(text) | Self::Failed(text) | Self::Unreachable(text)) = self;
         // Some errors of others have no words of their own.
         match text.trim() {
             "" => f.write_str("something failed without saying why; SEINE_LOG=debug may tell more"),
@@ -49,7 +55,7 @@ impl From<tonic::Status> for Failure {
             while let Some(earlier) = cause.source() {
                 cause = earlier;
             }
-            return Self::failed(format!(
+            return Self::Unreachable(format!(
                 "the server does not answer ({cause}); is it running, and is the address that of its gRPC port?"
             ));
         }
@@ -60,6 +66,7 @@ impl From<tonic::Status> for Failure {
                 Self::failed(format!("the server gave no reason, only {code:?} ({meaning}); look at its log"))
             }
             tonic::Code::InvalidArgument => Self::usage(message),
+            tonic::Code::Unavailable => Self::Unreachable(message.to_owned()),
             _ => Self::failed(message),
         }
     }

@@ -35,6 +35,7 @@ pub async fn run(arguments: NodeArguments, config: Config) -> Result<End> {
         config,
         grpc: arguments.grpc,
         join: Some(arguments.join),
+        serves: true,
     };
     let process = Process::start(plan).await?;
     say!("ready grpc={}", process.grpc);

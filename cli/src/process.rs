@@ -57,6 +57,8 @@ pub struct Plan {
     pub grpc: SocketAddr,
     /// The Monitor of another process.
     pub join: Option<String>,
+    /// Runs until it is stopped, so that others may hand crawls to it.
+    pub serves: bool,
 }
 
 pub struct Process {
@@ -97,7 +99,7 @@ impl Channels {
 
 impl Process {
     pub async fn start(plan: Plan) -> Result<Self> {
-        let Plan { roles, data, config, grpc, join } = plan;
+        let Plan { roles, data, config, grpc, join, serves } = plan;
         let has = |role: Role| roles.contains(role.name());
         let owners = [(Role::Monitor, MONITOR_DIR), (Role::Filesaver, FILESAVER_DIR), (Role::Indexer, INDEX_DIR)];
         let owned = owners.iter().filter(|(role, _)| has(*role));
@@ -171,7 +173,8 @@ impl Process {
         };
         health.set_all(&roles, true).await;
         if has(Role::Monitor) {
-            data.publish(&Endpoint { pid: std::process::id(), grpc: grpc.to_string(), token: admin_token.clone() })?;
+            let (pid, token) = (std::process::id(), admin_token.clone());
+            data.publish(&Endpoint { pid, grpc: grpc.to_string(), token, serves })?;
         }
         Ok(Self {
             grpc,

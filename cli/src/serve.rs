@@ -35,7 +35,7 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
     let shutdown =
         Shutdown::on_signals(|| eprintln!("stopping: finishing what is under way; press Ctrl-C again to stop at once"))
             .map_err(Failure::failed)?;
-    let plan = Plan { roles, data: DataDir::open(&arguments.data)?, config, grpc, join: None };
+    let plan = Plan { roles, data: DataDir::open(&arguments.data)?, config, grpc, join: None, serves: true };
     let process = Process::start(plan).await?;
 
     let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());

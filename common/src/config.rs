@@ -60,6 +60,9 @@ pub struct Config {
     pub convert: ConvertConfig,
     pub server: ServerConfig,
     pub log_level: String,
+    /// Settings given by file or environment that are about the process that fetches and stores, not about a crawl, as
+    /// `section.key`.
+    pub set_for_process: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -170,17 +173,20 @@ impl Config {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
         let mut table = keys::parse("the built-in defaults", DEFAULT_TOML)?;
+        let mut given = keys::from_environment(environment)?;
         if let Some((origin, text)) = file {
-            let layer = keys::parse(origin, text)?;
+            let mut layer = keys::parse(origin, text)?;
             keys::check(origin, &layer)?;
-            keys::merge(&mut table, layer);
+            keys::merge(&mut layer, given);
+            given = layer;
         }
-        keys::merge(&mut table, keys::from_environment(environment)?);
+        let set_for_process = keys::set_for_process(&given);
+        keys::merge(&mut table, given);
         let raw: Raw = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
             let lines: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
             ConfigError::Kind(lines.join(" ").trim().to_owned())
         })?;
-        raw.validate()
+        Ok(Config { set_for_process, ..raw.validate()? })
     }
 }
 
@@ -237,6 +243,7 @@ impl Raw {
                 "error" | "warn" | "info" | "debug" | "trace" => self.log.level,
                 other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),
             },
+            set_for_process: Vec::new(),
         })
     }
 }
@@ -303,6 +310,15 @@ mod tests {
         let file = ("seine.toml", "[crawl]\ndelay = 2.0\nscope = \"domain\"");
         let config = Config::from_layers(Some(file), environment).unwrap();
         assert_eq!((config.crawl.delay, config.crawl.scope), (Duration::from_secs(3), ScopeKind::Domain));
+    }
+
+    #[test]
+    fn settings_that_do_not_travel_with_a_crawl_are_named() {
+        let environment = [("SEINE_FETCH_MAX_LOAD".to_owned(), "3".to_owned())];
+        let file = ("seine.toml", "[crawl]\ndelay = 2.0\n[store]\ndurability = \"os\"\n[log]\nlevel = \"warn\"");
+        let config = Config::from_layers(Some(file), environment).unwrap();
+        assert_eq!(config.set_for_process, ["fetch.max_load", "store.durability"]);
+        assert!(Config::from_layers(None, []).unwrap().set_for_process.is_empty());
     }
 
     #[test]

@@ -44,6 +44,10 @@ pub struct Endpoint {
     pub grpc: String,
     /// What admin calls must present.
     pub token: String,
+    /// It runs until it is stopped, so that crawls can be handed to it. False where a command holds the directory for
+    /// its own work.
+    #[serde(default)]
+    pub serves: bool,
 }
 
 /// Held as long as it lives.
@@ -212,7 +216,7 @@ mod tests {
         let dir = DataDir::open(root.path()).unwrap();
         let token = dir.admin_token().unwrap();
         assert_eq!(dir.admin_token().unwrap(), token);
-        let endpoint = Endpoint { pid: std::process::id(), grpc: "127.0.0.1:1".into(), token };
+        let endpoint = Endpoint { pid: std::process::id(), grpc: "127.0.0.1:1".into(), token, serves: true };
         dir.publish(&endpoint).unwrap();
         assert_eq!(dir.endpoint(), Some(endpoint));
         for name in ["admin-token", "endpoint.json"] {

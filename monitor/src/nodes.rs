@@ -35,6 +35,13 @@ impl NodeTable {
         }
         Some(nodes.values().map(|(_, node)| node.clone()).collect())
     }
+
+    /// Those that have registered lately.
+    pub fn all(&self) -> Vec<NodeInfo> {
+        let now = self.clock.monotonic_ms();
+        let nodes = self.nodes.lock().expect("nothing panics while holding this lock");
+        nodes.values().filter(|(seen, _)| now - *seen < SILENCE_MS).map(|(_, node)| node.clone()).collect()
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub fn add_services(routes: &mut RoutesBuilder, monitor: &Monitor, nodes: NodeTa
     routes
         .add_service(work.max_decoding_message_size(MAX_MESSAGE_BYTES).max_encoding_message_size(MAX_MESSAGE_BYTES))
         .add_service(AdminServer::with_interceptor(
-            admin::AdminService::new(monitor.clone()),
+            admin::AdminService::new(monitor.clone(), nodes.clone()),
             admin::TokenCheck(admin_token),
         ))
         .add_service(NodesServer::new(nodes::NodesService::new(nodes)));

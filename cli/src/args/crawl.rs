@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 pub struct CrawlArguments {
     #[command(flatten)]
     pub what: CrawlFlags,
-    /// Directory for everything that is kept
+    /// Directory for everything that is kept; a server that holds it does the crawl
     #[arg(long, value_name = "DIR", default_value = "seine-data")]
     pub data: PathBuf,
     /// File with settings [default: seine.toml, where it exists]

@@ -85,6 +85,10 @@ impl Directory {
             roles: roles.iter().map(|role| (*role).to_owned()).collect(),
             address: grpc.to_string(),
         };
+        // Known to others from the first moment at which they can ask.
+        if monitor.is_none() {
+            nodes.register(&node);
+        }
         let (stop, channels) = (CancellationToken::new(), channels.clone());
         let stopped = stop.clone();
         let task = tokio::spawn(async move {

@@ -73,6 +73,20 @@ fn unknown(origin: &str, key: String, known: impl Iterator<Item = String>) -> Co
     ConfigError::UnknownKey { origin: origin.to_owned(), key, advice }
 }
 
+/// Sections that say what a crawl is or how a command talks; the others are about the process that does the work. What a
+/// search page is told is no concern of a crawl.
+const NOT_OF_A_PROCESS: [&str; 5] = ["crawl", "refresh", FILTERS, "log", "server"];
+
+/// Keys of a table that are about the process that fetches and stores.
+pub fn set_for_process(table: &Table) -> Vec<String> {
+    let of_process = table.iter().filter(|(section, _)| !NOT_OF_A_PROCESS.contains(&section.as_str()));
+    let named = |(section, keys): (&String, &Value)| -> Vec<String> {
+        let keys = keys.as_table().into_iter().flat_map(Table::keys);
+        keys.map(|key| format!("{section}.{key}")).collect()
+    };
+    of_process.flat_map(named).collect()
+}
+
 pub fn merge(below: &mut Table, above: Table) {
     for (key, value) in above {
         match (below.get_mut(&key), value) {

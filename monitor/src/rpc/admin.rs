@@ -3,22 +3,24 @@
 use seine_proto::monitor::v1::admin_server::Admin;
 use seine_proto::monitor::v1::{
     AddCrawlRequest, AddCrawlResponse, ExplainRequest, ExplainResponse, ForgetRequest, ForgetResponse, GetCrawlRequest,
-    GetCrawlResponse, ListCrawlsRequest, ListCrawlsResponse, RefreshCrawlRequest, RefreshCrawlResponse,
-    SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest, SetCrawlStateResponse,
+    GetCrawlResponse, ListCrawlsRequest, ListCrawlsResponse, ListNodesRequest, ListNodesResponse, RefreshCrawlRequest,
+    RefreshCrawlResponse, SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest, SetCrawlStateResponse,
 };
 use tonic::service::Interceptor;
 use tonic::{Request, Response, Status};
 
 use crate::Monitor;
 use crate::keeper::Command;
+use crate::nodes::NodeTable;
 
 pub(super) struct AdminService {
     monitor: Monitor,
+    nodes: NodeTable,
 }
 
 impl AdminService {
-    pub fn new(monitor: Monitor) -> Self {
-        Self { monitor }
+    pub fn new(monitor: Monitor, nodes: NodeTable) -> Self {
+        Self { monitor, nodes }
     }
 }
 
@@ -95,5 +97,9 @@ impl Admin for AdminService {
         let request = request.into_inner();
         let forgotten = self.monitor.ask(|answer| Command::Forget { request, answer }).await?;
         Ok(Response::new(forgotten))
+    }
+
+    async fn list_nodes(&self, _: Request<ListNodesRequest>) -> Result<Response<ListNodesResponse>, Status> {
+        Ok(Response::new(ListNodesResponse { nodes: self.nodes.all() }))
     }
 }

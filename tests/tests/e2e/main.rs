@@ -31,6 +31,7 @@ mod grpc;
 mod grpc_page;
 mod holding_connections;
 mod logging;
+mod handing_over;
 mod sitemaps;
 mod openapi;
 mod browser;
