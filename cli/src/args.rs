@@ -7,9 +7,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub mod crawl;
 pub mod export;
+mod hosts;
 
 pub use crawl::{CrawlArguments, CrawlFlags, Limit, ScopeFlag, SettingFlags, StrategyFlag};
 pub use export::ExportCommand;
+pub use hosts::{HostsArguments, HostsCommand, StateFlag};
 
 const EXAMPLES: &str = "Examples:
   seine crawl https://example.org/         fetch a site and index it
@@ -37,6 +39,8 @@ pub enum Command {
     Node(NodeArguments),
     /// Add, show and control crawls of a running or resting data directory
     Crawls(CrawlsArguments),
+    /// Block hosts over all crawls, and tell what hosts are doing
+    Hosts(HostsArguments),
     /// Tell what is known about a URL, and why
     Explain(ExplainArguments),
     /// Print or check settings
@@ -275,6 +279,9 @@ pub enum IndexCommand {
         /// A URL with its scheme, or a host name
         #[arg(value_name = "URL|HOST")]
         what: String,
+        /// Let back in what was forgotten: it is visited again
+        #[arg(long)]
+        undo: bool,
         #[command(flatten)]
         target: Target,
     },

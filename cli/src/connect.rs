@@ -16,6 +16,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Request, Status};
 
+use crate::End;
 use crate::args::{Role, Target};
 use crate::failure::{Failure, Result};
 use crate::process::{Plan, Process};
@@ -96,6 +97,14 @@ impl Connection {
             process.close().await;
         }
     }
+}
+
+/// Asks the Monitor that the target names, opening the directory for that when nobody holds it.
+pub async fn with_admin(target: &Target, config: &Config, ask: impl AsyncFnOnce(Admin) -> Result<()>) -> Result<End> {
+    let connection = Connection::open(target, &[Role::Monitor], config).await?;
+    let result = ask(connection.services().admin).await;
+    connection.close().await;
+    result.map(|()| End::Done)
 }
 
 /// The server that holds the directory and takes crawls from others.

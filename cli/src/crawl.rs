@@ -25,7 +25,7 @@ use crate::failure::{Failure, Result};
 use crate::process::{Plan, Process};
 use crate::progress::Progress;
 use crate::seeds;
-use report::Summary;
+use report::{Ending, Summary};
 
 /// How often the crawl's state is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -71,9 +71,10 @@ async fn run_here(
     process.stop_collecting().await;
     let indexed = settle_down(&mut services, &name).await?;
     let status = status_of(&mut services, &name).await?;
+    let ending = Ending::of(&mut services, &status, shutdown.was_interrupted()).await?;
     process.close().await;
-    Summary::new(&name, &status, indexed, started).report(&status, arguments)?;
-    Ok(end(&status, shutdown.was_interrupted()))
+    Summary::new(&name, &status, indexed, started).report(&status, ending, arguments)?;
+    Ok(ending.end())
 }
 
 /// Asks for the crawl and tells what is known of it; false when there is nothing to do.
@@ -89,8 +90,9 @@ async fn start(services: &mut Services, crawl: Crawl, again: bool) -> Result<boo
     }
     if status.state() == CrawlState::Finished {
         match again {
+            _ if status.blocked_hosts > 0 => eprintln!("crawl {name} has nothing to fetch{}", because(&status)),
             false => eprintln!("crawl {name} is finished and nothing was fetched; --again will visit its pages again"),
-            true => eprintln!("crawl {name} is finished and none of its pages is due{}", next_visit(&status)),
+            true => eprintln!("crawl {name} is finished and none of its pages is due{}", because(&status)),
         }
         return Ok(false);
     }
@@ -139,14 +141,6 @@ async fn indexed(services: &mut Services, name: &str) -> Result<u64> {
     Ok(status.crawl_documents)
 }
 
-fn next_visit(status: &CrawlStatus) -> String {
+fn because(status: &CrawlStatus) -> String {
     if status.waiting_reason.is_empty() { String::new() } else { format!(": {}", status.waiting_reason) }
-}
-
-fn end(status: &CrawlStatus, interrupted: bool) -> End {
-    match (interrupted, status.pages) {
-        (true, _) => End::Interrupted,
-        (false, 0) => End::Unsuccessful,
-        (false, _) => End::Done,
-    }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::End;
 use crate::args::{CrawlFlags, CrawlsArguments, CrawlsCommand, Role, SettingFlags, Target};
-use crate::connect::{Admin, Connection};
+use crate::connect::{Connection, with_admin};
 use crate::crawl_settings;
 use crate::failure::{Failure, Result};
 
@@ -109,11 +109,4 @@ async fn set_state(name: String, state: CrawlState, target: &Target, config: &Co
         show(admin.set_crawl_state(request).await?.into_inner().status.as_ref(), target)
     })
     .await
-}
-
-async fn with_admin(target: &Target, config: &Config, ask: impl AsyncFnOnce(Admin) -> Result<()>) -> Result<End> {
-    let connection = Connection::open(target, &[Role::Monitor], config).await?;
-    let result = ask(connection.services().admin).await;
-    connection.close().await;
-    result.map(|()| End::Done)
 }

@@ -59,6 +59,7 @@ fn as_json(answer: &ExplainResponse) -> serde_json::Value {
         "host_rests_because": said(&answer.host_rests_because),
         "address": said(&answer.address),
         "address_state": said(&answer.address_state),
+        "blocked_by": answer.blocks.iter().map(|block| &block.pattern).collect::<Vec<_>>(),
         "crawls": answer.crawls.iter().map(verdict).collect::<Vec<_>>(),
     })
 }
@@ -94,6 +95,10 @@ fn print(answer: &ExplainResponse) {
     if let Some(until) = answer.host_rests_until_ms.and_then(time_text) {
         let because = said(&answer.host_rests_because).map(|reason| format!(": {reason}")).unwrap_or_default();
         say!("  host rests until {until}{because}");
+    }
+    for block in &answer.blocks {
+        let because = said(&block.reason).map(|reason| format!(": {reason}")).unwrap_or_default();
+        say!("  host is blocked by {}{because}", block.pattern);
     }
     for verdict in &answer.crawls {
         say!("  crawl {}: {}", verdict.crawl, verdict.state);

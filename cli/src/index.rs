@@ -9,7 +9,7 @@ use seine_proto::monitor::v1::{ForgetRequest, forget_request};
 
 use crate::End;
 use crate::args::{Role, Target};
-use crate::connect::{Connection, Services};
+use crate::connect::{Connection, Services, with_admin};
 use crate::failure::Result;
 
 pub async fn rebuild(target: Target, config: &Config) -> Result<End> {
@@ -29,28 +29,58 @@ pub async fn rebuild(target: Target, config: &Config) -> Result<End> {
 
 /// The Monitor forgets first, so that nothing brings a page back; then the pages leave the index. Interrupted in between,
 /// the same command does the rest.
-pub async fn forget(what: String, target: Target, config: &Config) -> Result<End> {
+pub async fn forget(what: &str, target: &Target, config: &Config) -> Result<End> {
     let roles = [Role::Monitor, Role::Filesaver, Role::Indexer];
-    let connection = Connection::open(&target, &roles, config).await?;
-    let forgotten = forget_with(&mut connection.services(), &what).await;
+    let connection = Connection::open(target, &roles, config).await?;
+    let forgotten = forget_with(&mut connection.services(), what).await;
     connection.close().await;
     let pages = forgotten?;
     if target.json {
         say!("{{\"forgotten\":{pages}}}");
     } else {
-        say!("forgotten: {pages} pages of {what}; they are never visited again");
+        say!("forgotten: {pages} pages of {what}; they are not visited again unless --undo lets them back in");
     }
     Ok(End::Done)
+}
+
+/// Lets back in what was forgotten. Nothing comes back into the index before it is fetched again.
+pub async fn unforget(what: &str, target: &Target, config: &Config) -> Result<End> {
+    with_admin(target, config, async |mut admin| {
+        let (mut cursor, mut urls) = (Default::default(), 0);
+        loop {
+            let request = ForgetRequest { what: Some(subject(what)), cursor, undo: true };
+            let answer = admin.forget(request).await?.into_inner();
+            urls += answer.urls.len();
+            cursor = answer.cursor;
+            if cursor.is_empty() {
+                break;
+            }
+        }
+        match target.json {
+            true => say!("{{\"let_back_in\":{urls}}}"),
+            false if urls == 0 => say!("nothing of {what} was forgotten"),
+            false => {
+                say!("let back in: {urls} URLs of {what}; a running server, or the next `seine crawl`, fetches them")
+            }
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// A URL has a scheme, a host has none.
+fn subject(what: &str) -> forget_request::What {
+    match what.contains("://") {
+        true => forget_request::What::Url(what.to_owned()),
+        false => forget_request::What::Host(what.to_owned()),
+    }
 }
 
 async fn forget_with(services: &mut Services, what: &str) -> Result<u64> {
     let (mut cursor, mut pages) = (Default::default(), 0);
     loop {
-        let subject = match what.contains("://") {
-            true => forget_request::What::Url(what.to_owned()),
-            false => forget_request::What::Host(what.to_owned()),
-        };
-        let answer = services.admin.forget(ForgetRequest { what: Some(subject), cursor }).await?.into_inner();
+        let request = ForgetRequest { what: Some(subject(what)), cursor, undo: false };
+        let answer = services.admin.forget(request).await?.into_inner();
         pages += answer.urls.len() as u64;
         let at_ms = Clock::System.now_ms();
         let withdrawn = answer.urls.into_iter().map(|url| Withdrawn { url, at_ms, token: u64::MAX });

@@ -17,6 +17,7 @@ mod search;
 mod serve;
 mod node;
 mod crawls;
+mod hosts;
 mod explain;
 mod index;
 mod export;
@@ -83,6 +84,7 @@ async fn run(command: Command) -> Result<End> {
         Command::Serve(arguments) => serve::run(arguments, config).await,
         Command::Node(arguments) => node::run(arguments, config).await,
         Command::Crawls(arguments) => crawls::run(arguments, &config).await,
+        Command::Hosts(arguments) => hosts::run(arguments, &config).await,
         Command::Explain(arguments) => explain::run(arguments, &config).await,
         Command::Config(ConfigCommand::Default) => config::print_default(),
         Command::Config(ConfigCommand::Check { url, depth, .. }) => {
@@ -90,7 +92,12 @@ async fn run(command: Command) -> Result<End> {
         }
         Command::Export(what) => export::run(what, &config).await,
         Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
-        Command::Index(IndexCommand::Forget { what, target }) => index::forget(what, target, &config).await,
+        Command::Index(IndexCommand::Forget { what, undo: false, target }) => {
+            index::forget(&what, &target, &config).await
+        }
+        Command::Index(IndexCommand::Forget { what, undo: true, target }) => {
+            index::unforget(&what, &target, &config).await
+        }
         Command::ConvertWorker(_) => unreachable!("handled before anything else"),
     }
 }

@@ -33,6 +33,15 @@ impl HostKey {
         &self.0
     }
 
+    /// The name without the port.
+    pub fn name(&self) -> &str {
+        match self.0.rsplit_once(':') {
+            // The colons of an IPv6 address stand within brackets.
+            Some((name, port)) if !port.ends_with(']') => name,
+            _ => &self.0,
+        }
+    }
+
     /// CRC16 (XMODEM) of the key modulo [`SLOTS`].
     pub fn slot(&self) -> u16 {
         const CRC: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_XMODEM);
@@ -67,6 +76,13 @@ mod tests {
         assert_eq!(host("https://example.org:80/"), "example.org");
         assert_eq!(host("http://example.org:8080/"), "example.org:8080");
         assert_eq!(host("http://[::1]:81/"), "[::1]:81");
+    }
+
+    #[test]
+    fn a_name_is_what_stands_before_the_port() {
+        for (host, name) in [("a.test", "a.test"), ("a.test:81", "a.test"), ("[::1]", "[::1]"), ("[::1]:81", "[::1]")] {
+            assert_eq!(super::HostKey::from_stored(host.into()).name(), name);
+        }
     }
 
     #[test]

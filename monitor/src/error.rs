@@ -16,6 +16,8 @@ pub enum MonitorError {
     Field { field: String, problem: String },
     #[error("there is no crawl named {0:?}; `seine crawls list` shows those there are")]
     NoSuchCrawl(String),
+    #[error("{0} is not blocked; `seine hosts list` shows what is")]
+    NotBlocked(String),
     #[error("the monitor is shutting down")]
     Closed,
 }
@@ -26,7 +28,7 @@ impl From<MonitorError> for tonic::Status {
         match error {
             MonitorError::Store(_) | MonitorError::Corrupt(_) | MonitorError::DataDir(_) => Self::internal(text),
             MonitorError::Invalid(_) | MonitorError::Field { .. } => Self::invalid_argument(text),
-            MonitorError::NoSuchCrawl(_) => Self::not_found(text),
+            MonitorError::NoSuchCrawl(_) | MonitorError::NotBlocked(_) => Self::not_found(text),
             MonitorError::Closed => Self::unavailable(text),
         }
     }

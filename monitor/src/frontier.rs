@@ -38,7 +38,10 @@ use seine_proto::monitor::v1::{Outcome, Robots};
 
 use crate::MonitorError;
 use place::Place;
-use record::{CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord};
+pub use ready::PARKED;
+use record::{
+    BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord,
+};
 pub use store::RocksFrontier;
 
 pub type Result<T> = std::result::Result<T, MonitorError>;
@@ -86,6 +89,15 @@ pub enum Settlement {
 pub struct Forgotten {
     /// Those that had been saved.
     pub saved: Vec<String>,
+    /// Where to go on; empty at the end.
+    pub next: Vec<u8>,
+}
+
+/// A batch of what was forgotten and is let back in.
+#[derive(Clone, Debug, Default)]
+pub struct Unforgotten {
+    /// Settled, and due.
+    pub records: Vec<UrlRecord>,
     /// Where to go on; empty at the end.
     pub next: Vec<u8>,
 }
@@ -153,6 +165,17 @@ pub trait Frontier: Send {
     fn forget(&mut self, crawl: CrawlId, host: &HostKey, from: &[u8], limit: usize) -> Result<Forgotten>;
     /// Ends all visits to a URL, known or not. True when it had been saved.
     fn forget_url(&mut self, crawl: CrawlId, url: &CanonicalUrl) -> Result<bool>;
+    /// Takes back [`Frontier::forget`], a batch at a time: the URLs that the crawl knew are due from the time given on.
+    fn unforget(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        from: &[u8],
+        limit: usize,
+        due_ms: i64,
+    ) -> Result<Unforgotten>;
+    /// The same for one URL; `None` when it was not forgotten, or not known before.
+    fn unforget_url(&mut self, crawl: CrawlId, url: &CanonicalUrl, due_ms: i64) -> Result<Option<UrlRecord>>;
 
     /// Every URL of the crawl that is settled. For tests and exports: reads the whole crawl.
     fn settled_urls(&self, crawl: CrawlId) -> Result<Vec<UrlRecord>>;
@@ -163,10 +186,18 @@ pub trait Frontier: Send {
     fn ready_after(&self, crawl: CrawlId, after: Option<&(i64, HostKey)>, limit: usize) -> Result<Vec<(i64, HostKey)>>;
     /// Whether anything of the host waits, retries included.
     fn has_work(&self, crawl: CrawlId, host: &HostKey) -> Result<bool>;
-    /// Puts a host back by what it still has: ready at the time given, later when only retries are left, or done.
+    /// Puts a host back by what it still has: ready at the time given, later when only retries are left, or done. One that
+    /// is ready at [`PARKED`] stands behind all others and never comes up.
     fn requeue_host(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()>;
 
+    /// Parked hosts of a crawl, in the order of their keys, behind the one given.
+    fn parked(&self, crawl: CrawlId, after: Option<&HostKey>, limit: usize) -> Result<Vec<HostKey>>;
+    /// Hosts with something waiting and without a lease, over all crawls, from a key on; each with the key behind it.
+    fn waiting_hosts(&self, from: &[u8], limit: usize) -> Result<Vec<(Vec<u8>, HostKey)>>;
+
     fn host(&self, host: &HostKey) -> Result<HostRecord>;
+    /// Hosts that have been leased at least once, by name, from a name on.
+    fn hosts(&self, from: &str, limit: usize) -> Result<Vec<HostRecord>>;
     fn put_host(&mut self, record: &HostRecord) -> Result<()>;
     /// Notes where a host is now.
     fn move_host(&mut self, record: &HostRecord, address: &str) -> Result<()>;
@@ -182,6 +213,10 @@ pub trait Frontier: Send {
     /// Writes a lease again that has changed.
     fn put_lease(&mut self, lease: &LeaseRecord) -> Result<()>;
     fn leases(&self) -> Result<Vec<LeaseRecord>>;
+    /// Hosts that an administrator has blocked.
+    fn blocks(&self) -> Result<Vec<BlockRecord>>;
+    fn put_block(&mut self, block: &BlockRecord) -> Result<()>;
+    fn remove_block(&mut self, pattern: &str) -> Result<()>;
     /// What is known of a crawl's pages as a whole, for planning visits, as it was stored.
     fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>>;
     fn put_planning(&mut self, crawl: CrawlId, planning: &[u8]) -> Result<()>;

@@ -10,8 +10,11 @@
 mod admin;
 mod settings;
 mod explain;
+mod blocking;
+mod hosts;
 mod waiting;
 mod refresh;
+mod unforget;
 mod planning;
 mod upkeep;
 mod durable;
@@ -28,13 +31,15 @@ use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, AddCrawlResponse, CollectorMessage, Crawl, CrawlStatus, ExplainResponse, ForgetRequest,
-    ForgetResponse, Goodbye, Hello, MonitorMessage, Outcome, SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest,
-    collector_message, monitor_message,
+    AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, CollectorMessage, Crawl, CrawlStatus,
+    ExplainResponse, ForgetRequest, ForgetResponse, GetHostResponse, Goodbye, Hello, HostBlock, ListHostsRequest,
+    ListHostsResponse, MonitorMessage, Outcome, SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest,
+    UnblockHostsRequest, UnblockHostsResponse, collector_message, monitor_message,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use crate::MonitorError;
+use crate::blocklist::Blocklist;
 use crate::crawl::{CheckedCrawl, defaults};
 use crate::disk::{Space, space_at};
 use crate::frontier::record::CrawlRecord;
@@ -121,6 +126,11 @@ pub(crate) enum Command {
     Explain { url: String, answer: Answer<ExplainResponse> },
     Refresh { name: String, answer: Answer<CrawlStatus> },
     Forget { request: ForgetRequest, answer: Answer<ForgetResponse> },
+    Block { request: BlockHostsRequest, answer: Answer<BlockHostsResponse> },
+    Unblock { request: UnblockHostsRequest, answer: Answer<UnblockHostsResponse> },
+    Blocks { answer: Answer<Vec<HostBlock>> },
+    Hosts { request: ListHostsRequest, answer: Answer<ListHostsResponse> },
+    Host { name: String, answer: Answer<GetHostResponse> },
     Close,
 }
 
@@ -206,6 +216,7 @@ pub(crate) struct Keeper {
     /// Wall-clock time at which a host may become ready; nothing can be granted before.
     pub grant_at_ms: i64,
     pub slots: SlotMap,
+    pub blocklist: Blocklist,
     /// Hosts whose waiting URLs are being settled, with the outcome that all of them get.
     pub emptying: Vec<(CrawlId, HostKey, Outcome)>,
     /// Crawls whose rules have changed, with the last host that was looked at since.
@@ -227,7 +238,9 @@ impl Keeper {
             let checked = CheckedCrawl::of_record(&record)?;
             crawls.insert(CrawlId(record.id), ActiveCrawl { record, checked });
         }
+        let blocklist = Blocklist::of(frontier.blocks()?).map_err(|_| MonitorError::Corrupt("block"))?;
         let mut keeper = Self {
+            blocklist,
             frontier,
             config,
             clock,
@@ -250,6 +263,11 @@ impl Keeper {
         let changed = keeper.crawls.iter().filter(|(_, crawl)| crawl.record.rules_generation > 0);
         keeper.sweeps = changed.map(|(id, _)| (*id, None)).collect();
         keeper.take_back_leases_of_the_past()?;
+        // A crash may have come between the end of a block and this.
+        let ids: Vec<CrawlId> = keeper.crawls.keys().copied().collect();
+        for id in ids {
+            keeper.put_back_unblocked(id)?;
+        }
         Ok(keeper)
     }
 
@@ -354,10 +372,23 @@ impl Keeper {
                 Ok(())
             }
             Command::Forget { request, answer } => {
-                let result = self.forget(&request);
+                let result = if request.undo { self.unforget(&request) } else { self.forget(&request) };
                 self.answers.after_sync(move || drop(answer.send(result)));
                 Ok(())
             }
+            Command::Block { request, answer } => {
+                let result = self.block(request);
+                self.answers.after_sync(move || drop(answer.send(result)));
+                Ok(())
+            }
+            Command::Unblock { request, answer } => {
+                let result = self.unblock(&request);
+                self.answers.after_sync(move || drop(answer.send(result)));
+                Ok(())
+            }
+            Command::Blocks { answer } => reply(answer, Ok(self.blocklist.iter().map(blocking::message).collect())),
+            Command::Hosts { request, answer } => reply(answer, self.list_hosts(&request)),
+            Command::Host { name, answer } => reply(answer, self.show_host(&name)),
             Command::Close => Ok(()),
         }
     }

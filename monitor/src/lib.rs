@@ -1,7 +1,7 @@
 //! The Monitor: knows every URL of every crawl, decides which host may be visited when, and hands out work.
 //!
 //! A crawl is added ([`crawl`]); its seeds and every link found later enter the [`frontier`] once; [`politeness`] says
-//! when a host may be asked again; [`lease`] gives a host to one collector at a time, the one that [`slots`] prefers if it
+//! when a host may be asked again, [`blocklist`] which hosts are not asked at all; [`lease`] gives a host to one collector at a time, the one that [`slots`] prefers if it
 //! can, and takes back what became of its pages; [`visit`] is what a visit changes in what is known of a URL, and
 //! [`refresh`] when the next one is; [`keeper`] is the one thread that owns all of this, and stops it while the [`disk`] is
 //! full; [`rpc`] is how collectors and people reach it; [`nodes`] remembers who else runs. The Monitor never touches the
@@ -10,6 +10,7 @@
 pub mod crawl;
 pub mod frontier;
 pub mod politeness;
+pub mod blocklist;
 pub mod visit;
 pub mod refresh;
 pub mod slots;

@@ -12,8 +12,8 @@ use seine_common::data_dir::{DataDir, Endpoint};
 use seine_common::shutdown::Shutdown;
 use seine_proto::monitor::v1::{Crawl, CrawlState};
 
-use super::report::Summary;
-use super::{end, indexed, settle_down, start, status_of, watch};
+use super::report::{Ending, Summary};
+use super::{indexed, settle_down, start, status_of, watch};
 use crate::End;
 use crate::args::{CrawlArguments, Role};
 use crate::connect::{self, Services};
@@ -65,8 +65,9 @@ async fn follow(
     };
     let Some(indexed) = settled else { return leave(arguments, &mut services, &name, server, started).await };
     let status = status_of(&mut services, &name).await?;
-    Summary::new(&name, &status, indexed, started).report(&status, arguments)?;
-    Ok(end(&status, false))
+    let ending = Ending::of(&mut services, &status, false).await?;
+    Summary::new(&name, &status, indexed, started).report(&status, ending, arguments)?;
+    Ok(ending.end())
 }
 
 /// The person has seen enough: tells how the crawl stands and that it goes on.

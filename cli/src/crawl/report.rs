@@ -2,11 +2,54 @@
 
 use std::time::Instant;
 
-use seine_proto::monitor::v1::{CrawlState, CrawlStatus};
+use seine_proto::monitor::v1::{CrawlState, CrawlStatus, ExplainRequest};
 use serde::Serialize;
 
+use crate::End;
 use crate::args::CrawlArguments;
+use crate::connect::Services;
 use crate::failure::{Failure, Result};
+
+/// How a crawl ended, as far as a script should know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Done,
+    Interrupted,
+    NoPage,
+    /// It has no page because somebody wanted it so.
+    AllForgotten,
+}
+
+impl Ending {
+    pub async fn of(services: &mut Services, status: &CrawlStatus, interrupted: bool) -> Result<Self> {
+        Ok(match (interrupted, status.pages) {
+            (true, _) => Self::Interrupted,
+            (false, 0) if starts_from_nothing(services, status).await? => Self::AllForgotten,
+            (false, 0) => Self::NoPage,
+            (false, _) => Self::Done,
+        })
+    }
+
+    pub fn end(self) -> End {
+        match self {
+            Self::Done | Self::AllForgotten => End::Done,
+            Self::NoPage => End::Unsuccessful,
+            Self::Interrupted => End::Interrupted,
+        }
+    }
+}
+
+/// Whether everything that the crawl could start from was forgotten.
+async fn starts_from_nothing(services: &mut Services, status: &CrawlStatus) -> Result<bool> {
+    let Some(crawl) = &status.crawl else { return Ok(false) };
+    for seed in &crawl.seeds {
+        let explained = services.admin.explain(ExplainRequest { url: seed.clone() }).await?.into_inner();
+        if !explained.crawls.iter().any(|verdict| verdict.crawl == crawl.name && verdict.forgotten) {
+            return Ok(false);
+        }
+    }
+    Ok(!crawl.seeds.is_empty())
+}
 
 /// The line that `--json` prints.
 #[derive(Serialize)]
@@ -35,16 +78,26 @@ impl Summary {
         }
     }
 
-    pub fn report(&self, status: &CrawlStatus, arguments: &CrawlArguments) -> Result<()> {
+    pub fn report(&self, status: &CrawlStatus, ending: Ending, arguments: &CrawlArguments) -> Result<()> {
         self.print_counts(status);
         let data = arguments.data.display();
-        if self.pages == 0 {
-            let seed = arguments.what.urls.first().map_or("", String::as_str);
-            eprintln!("no page could be fetched; `seine explain {seed} --data {data}` tells why");
-        } else if status.state() == CrawlState::Running {
-            eprintln!("{} URLs are left; the same command goes on with them", status.queued);
-        } else {
-            eprintln!("next: `seine search --data {data} WORDS` or `seine serve --data {data}`");
+        let seed = arguments.what.urls.first().map_or("", String::as_str);
+        if status.blocked_hosts > 0 && status.state() == CrawlState::Finished {
+            eprintln!(
+                "{} URLs wait on blocked hosts ({}); once they are unblocked the same command goes on, `seine hosts list \
+                 --data {data}` shows what is blocked",
+                status.queued, status.waiting_reason
+            );
+        }
+        match ending {
+            Ending::AllForgotten => eprintln!(
+                "all that it starts from is forgotten; `seine index forget --undo {seed} --data {data}` lets it back in"
+            ),
+            Ending::NoPage => eprintln!("no page could be fetched; `seine explain {seed} --data {data}` tells why"),
+            _ if self.pages > 0 && status.state() == CrawlState::Running => {
+                eprintln!("{} URLs are left; the same command goes on with them", status.queued);
+            }
+            _ => eprintln!("next: `seine search --data {data} WORDS` or `seine serve --data {data}`"),
         }
         self.print_line(arguments)
     }

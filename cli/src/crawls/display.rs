@@ -31,6 +31,7 @@ pub struct Shown<'a> {
     deferred: u64,
     next_visit: Option<String>,
     active_hosts: u64,
+    blocked_hosts: u32,
     waiting: Option<&'a str>,
     settings: serde_json::Map<String, serde_json::Value>,
 }
@@ -74,6 +75,9 @@ pub fn show(status: Option<&CrawlStatus>, target: &Target) -> Result<()> {
         say!("  next visit due     {due}");
     }
     say!("  hosts at work      {}", status.active_hosts);
+    if status.blocked_hosts > 0 {
+        say!("  hosts blocked      {}", status.blocked_hosts);
+    }
     say!("  waiting for        {waiting}");
     Ok(())
 }
@@ -109,6 +113,7 @@ pub fn shown(status: &CrawlStatus) -> Shown<'_> {
         deferred: status.deferred,
         next_visit: status.next_visit_ms.and_then(time_text),
         active_hosts: status.active_hosts,
+        blocked_hosts: status.blocked_hosts,
         waiting: Some(status.waiting_reason.as_str()).filter(|reason| !reason.is_empty()),
         settings: status.crawl.as_ref().map(settings_json).unwrap_or_default(),
     }

@@ -1,4 +1,5 @@
-//! Forgetting: a URL stays known, so that no link brings it back, but nothing of it is kept and it is never visited.
+//! Forgetting: a URL stays known, so that no link brings it back, but nothing of it is kept and it is never visited, until
+//! that is taken back.
 
 use prost::Message;
 use rocksdb::WriteBatch;
@@ -10,7 +11,7 @@ use super::record::{QueueEntry, UrlRecord, decode};
 use super::settle::count;
 use super::sieve::Seen;
 use super::store::{QUEUE, RECORDS, RETRIES, RocksFrontier, SEEN, VISITS};
-use super::{CrawlId, Forgotten, Known, Result, key};
+use super::{CrawlId, Forgotten, Known, Result, Unforgotten, key};
 use crate::MonitorError;
 
 /// The rule that keeps a forgotten URL out.
@@ -44,6 +45,19 @@ impl RocksFrontier {
     pub(super) fn forget_one(&mut self, crawl: CrawlId, url: &CanonicalUrl) -> Result<bool> {
         let host_key = self.host_key(crawl, &url.host());
         let url_key = key::url(&host_key, self.fingerprinter.of(url.as_str().as_bytes()));
+        self.leave_queue(crawl, url, &url_key)?;
+        let unknown = || UrlRecord {
+            entry: QueueEntry { url: url.as_str().to_owned(), ..QueueEntry::default() },
+            outcome: forgotten(),
+            ..UrlRecord::default()
+        };
+        let record = self.record_at(&url_key)?.unwrap_or_else(unknown);
+        Ok(self.forget_record(crawl, &url_key, record)?.is_some())
+    }
+
+    /// Takes a URL that waits out of its queue; its record follows.
+    fn leave_queue(&mut self, crawl: CrawlId, url: &CanonicalUrl, url_key: &[u8; key::URL_BYTES]) -> Result<()> {
+        let host_key = self.host_key(crawl, &url.host());
         let waiting = match self.look_up(crawl, url)? {
             Some(Known::Queued(queued)) => Some((QUEUE, key::queue(&host_key, queued.place).to_vec(), queued.place)),
             Some(Known::Retrying(_)) => {
@@ -66,13 +80,7 @@ impl RocksFrontier {
             self.put_progress(&mut batch, crawl);
             self.db.write(batch)?;
         }
-        let unknown = || UrlRecord {
-            entry: QueueEntry { url: url.as_str().to_owned(), ..QueueEntry::default() },
-            outcome: forgotten(),
-            ..UrlRecord::default()
-        };
-        let record = self.record_at(&url_key)?.unwrap_or_else(unknown);
-        Ok(self.forget_record(crawl, &url_key, record)?.is_some())
+        Ok(())
     }
 
     /// The URL, when it may be in the index. One that was forgotten before is told again: its withdrawal may have been
@@ -99,6 +107,63 @@ impl RocksFrontier {
         self.db.write(batch)?;
         Ok(was_saved.then_some(url))
     }
+}
+
+impl RocksFrontier {
+    pub(super) fn unforget_host(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        from: &[u8],
+        limit: usize,
+        due_ms: i64,
+    ) -> Result<Unforgotten> {
+        let host_key = self.host_key(crawl, host);
+        let from = if from.is_empty() { host_key.to_vec() } else { from.to_vec() };
+        let batch: Vec<_> = self.scan(RECORDS, &host_key, &from).take(limit + 1).collect::<Result<_>>()?;
+        let mut told = Unforgotten::default();
+        for (_, value) in batch.iter().take(limit) {
+            let record: UrlRecord = decode(value, "URL record")?;
+            let url = CanonicalUrl::parse(&record.entry.url).map_err(|_| MonitorError::Corrupt("URL record"))?;
+            told.records.extend(self.unforget_one(crawl, &url, due_ms)?);
+        }
+        told.next = batch.get(limit).map(|(key, _)| key.to_vec()).unwrap_or_default();
+        Ok(told)
+    }
+
+    /// The record of a URL that was forgotten and is due now. One that the crawl never knew is unknown again.
+    pub(super) fn unforget_one(
+        &mut self,
+        crawl: CrawlId,
+        url: &CanonicalUrl,
+        due_ms: i64,
+    ) -> Result<Option<UrlRecord>> {
+        let host_key = self.host_key(crawl, &url.host());
+        let url_key = key::url(&host_key, self.fingerprinter.of(url.as_str().as_bytes()));
+        let Some(before) = self.record_at(&url_key)?.filter(|record| is_forgotten(&record.outcome)) else {
+            return Ok(None);
+        };
+        // It may wait to be withdrawn once more.
+        self.leave_queue(crawl, url, &url_key)?;
+        let entry = &before.entry;
+        let was_known = entry.seed || !entry.discovered_from.is_empty() || entry.sitemap_level > 0;
+        let outcome = Outcome { kind: OutcomeKind::Excluded.into(), ..Outcome::default() };
+        let record = UrlRecord { next_visit_ms: due_ms.max(1), outcome, ..before.clone() };
+        let mut batch = WriteBatch::default();
+        if was_known {
+            batch.put_cf(self.table(SEEN), url_key, Seen::Settled { depth: record.entry.depth }.encode());
+            self.write_record(&mut batch, &url_key, Some(&before), &record);
+        } else {
+            batch.delete_cf(self.table(SEEN), url_key);
+            batch.delete_cf(self.table(RECORDS), url_key);
+        }
+        self.db.write(batch)?;
+        Ok(was_known.then_some(record))
+    }
+}
+
+pub(crate) fn is_forgotten(outcome: &Outcome) -> bool {
+    outcome.kind() == OutcomeKind::Excluded && outcome.detail == FORGOTTEN
 }
 
 fn forgotten() -> Outcome {

@@ -14,6 +14,7 @@
 //! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
 //! | `addresses` | IP address, 0, host name | nothing |
 //! | `meta` | a kind byte and a number | crawls, progress, exclusions, planning, leases, token, polynomial, slots |
+//! | `meta` | a kind byte and a pattern | blocked hosts |
 
 use super::CrawlId;
 use super::place::{PLACE_BYTES, Place};
@@ -95,6 +96,13 @@ pub mod meta {
     pub const POLYNOMIAL: &[u8] = b"p";
     pub const TOKEN: &[u8] = b"t";
     pub const SLOTS: &[u8] = b"s";
+
+    /// Before all blocked hosts.
+    pub const BLOCKS: &[u8] = b"b";
+
+    pub fn block(pattern: &str) -> Vec<u8> {
+        [BLOCKS, pattern.as_bytes()].concat()
+    }
 
     pub fn crawl(id: u32) -> [u8; 5] {
         numbered(b'c', id)

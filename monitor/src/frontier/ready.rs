@@ -12,12 +12,14 @@ use crate::MonitorError;
 
 /// The ready time of a host that is leased.
 const TAKEN: i64 = i64::MAX;
+/// The ready time of a host that is not to come up until somebody puts it back: no clock gets there.
+pub const PARKED: i64 = TAKEN - 1;
 
 impl RocksFrontier {
     /// Puts a host into the index that is not in it.
     pub(super) fn enter_ready(&mut self, batch: &mut WriteBatch, crawl: CrawlId, host: &HostKey, ready_ms: i64) {
         let fingerprint = self.fingerprinter.of(host.as_str().as_bytes());
-        let ready_ms = ready_ms.clamp(0, TAKEN - 1);
+        let ready_ms = ready_ms.clamp(0, PARKED);
         batch.put_cf(self.table(READY), key::ready(crawl, ready_ms, fingerprint), host.as_str());
         batch.put_cf(self.table(HEADS), key::host(crawl, fingerprint), key::time(ready_ms));
         let from = self.ready_from.entry(crawl).or_insert(0);
@@ -56,6 +58,19 @@ impl RocksFrontier {
         Ok(self.db.write(batch)?)
     }
 
+    pub(super) fn parked_hosts(&self, crawl: CrawlId, after: Option<&HostKey>, limit: usize) -> Result<Vec<HostKey>> {
+        let after = after.map(|host| self.fingerprinter.of(host.as_str().as_bytes()).saturating_add(1));
+        let from = key::ready(crawl, PARKED, after.unwrap_or(0));
+        let entries = self.scan(READY, &key::crawl(crawl), &from).take(limit);
+        entries.map(|item| host_name(item?.1)).collect()
+    }
+
+    pub(super) fn hosts_with_work(&self, from: &[u8], limit: usize) -> Result<Vec<(Vec<u8>, HostKey)>> {
+        let behind = |key: &[u8]| [key, &[0]].concat();
+        let entries = self.scan(READY, &[], from).take(limit);
+        entries.map(|item| item.and_then(|(key, host)| Ok((behind(&key), host_name(host)?)))).collect()
+    }
+
     pub(super) fn first_ready(
         &self,
         crawl: CrawlId,
@@ -74,9 +89,13 @@ impl RocksFrontier {
         let parse = |item: Result<KeyValue>| {
             let (key, host) = item?;
             let ready_ms = key::read_time(&key[key::CRAWL_BYTES..]).ok_or(MonitorError::Corrupt("ready host"))?;
-            let host = String::from_utf8(host.into_vec()).map_err(|_| MonitorError::Corrupt("ready host"))?;
-            Ok((ready_ms, HostKey::from_stored(host)))
+            Ok((ready_ms, host_name(host)?))
         };
         entries.map(parse).collect()
     }
+}
+
+fn host_name(value: Box<[u8]>) -> Result<HostKey> {
+    let name = String::from_utf8(value.into_vec()).map_err(|_| MonitorError::Corrupt("ready host"))?;
+    Ok(HostKey::from_stored(name))
 }

@@ -212,6 +212,9 @@ pub struct HostRecord {
     /// When address and robots.txt were last found out as a piece of work of its own.
     #[prost(int64, tag = "13")]
     pub prepared_at_ms: i64,
+    /// When its address was last found to lie in a blocked network.
+    #[prost(int64, tag = "30")]
+    pub address_refused_ms: i64,
 }
 
 impl HostRecord {
@@ -243,6 +246,18 @@ pub struct LeaseRecord {
     /// Requests that it may make before the host's general pause; 0 when there is none.
     #[prost(uint32, tag = "7")]
     pub request_allowance: u32,
+}
+
+/// What an administrator has blocked.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct BlockRecord {
+    /// As a `HostPattern` is written.
+    #[prost(string, tag = "1")]
+    pub pattern: String,
+    #[prost(string, tag = "2")]
+    pub reason: String,
+    #[prost(int64, tag = "3")]
+    pub since_ms: i64,
 }
 
 pub(super) fn decode<M: Message + Default>(bytes: &[u8], what: &'static str) -> Result<M, MonitorError> {

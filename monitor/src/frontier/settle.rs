@@ -168,8 +168,9 @@ impl RocksFrontier {
             return Ok(false);
         }
         let key = key::content(crawl, record.outcome.fingerprint);
-        if self.db.get_pinned_cf(self.table(CONTENTS), key)?.is_some() {
-            return Ok(true);
+        if let Some(first) = self.db.get_pinned_cf(self.table(CONTENTS), key)? {
+            // A page that had left and is back has its own text.
+            return Ok(*first != *record.entry.url.as_bytes());
         }
         batch.put_cf(self.table(CONTENTS), key, record.entry.url.as_bytes());
         Ok(false)

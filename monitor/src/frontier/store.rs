@@ -24,9 +24,10 @@ use seine_proto::monitor::v1::{Outcome, Robots};
 use super::exclusions::Exclusions;
 use super::floors::Floors;
 use super::record::{
-    CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord, decode,
+    BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord,
+    decode,
 };
-use super::{Candidate, CrawlId, Durable, Forgotten, Frontier, Known, Result, Settlement, Stretch, key};
+use super::{Candidate, CrawlId, Durable, Forgotten, Frontier, Known, Result, Settlement, Stretch, Unforgotten, key};
 use crate::MonitorError;
 use crate::frontier::place::Place;
 
@@ -310,6 +311,33 @@ impl Frontier for RocksFrontier {
         self.forget_one(crawl, url)
     }
 
+    fn unforget(
+        &mut self,
+        crawl: CrawlId,
+        host: &HostKey,
+        from: &[u8],
+        limit: usize,
+        due_ms: i64,
+    ) -> Result<Unforgotten> {
+        self.unforget_host(crawl, host, from, limit, due_ms)
+    }
+
+    fn unforget_url(&mut self, crawl: CrawlId, url: &CanonicalUrl, due_ms: i64) -> Result<Option<UrlRecord>> {
+        self.unforget_one(crawl, url, due_ms)
+    }
+
+    fn blocks(&self) -> Result<Vec<BlockRecord>> {
+        self.scan(META, key::meta::BLOCKS, key::meta::BLOCKS).map(|item| decode(&item?.1, "block")).collect()
+    }
+
+    fn put_block(&mut self, block: &BlockRecord) -> Result<()> {
+        Ok(self.db.put_cf(self.table(META), key::meta::block(&block.pattern), block.encode_to_vec())?)
+    }
+
+    fn remove_block(&mut self, pattern: &str) -> Result<()> {
+        Ok(self.db.delete_cf(self.table(META), key::meta::block(pattern))?)
+    }
+
     fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>> {
         Ok(self.db.get_cf(self.table(META), key::meta::planning(crawl.0))?)
     }
@@ -349,6 +377,18 @@ impl Frontier for RocksFrontier {
 
     fn requeue_host(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()> {
         self.place_in_ready(crawl, host, ready_ms)
+    }
+
+    fn parked(&self, crawl: CrawlId, after: Option<&HostKey>, limit: usize) -> Result<Vec<HostKey>> {
+        self.parked_hosts(crawl, after, limit)
+    }
+
+    fn waiting_hosts(&self, from: &[u8], limit: usize) -> Result<Vec<(Vec<u8>, HostKey)>> {
+        self.hosts_with_work(from, limit)
+    }
+
+    fn hosts(&self, from: &str, limit: usize) -> Result<Vec<HostRecord>> {
+        self.scan(HOSTS, &[], from.as_bytes()).take(limit).map(|item| decode(&item?.1, "host")).collect()
     }
 
     fn host(&self, host: &HostKey) -> Result<HostRecord> {

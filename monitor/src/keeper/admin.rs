@@ -34,6 +34,7 @@ impl Keeper {
         let seeds = checked.seeds.clone();
         let changes = self.put_settings(&before, record, checked)?;
         self.enter_seeds(id, &seeds)?;
+        self.put_back_unblocked(id)?;
         // An unfinished crawl goes on with what it has; only a finished one begins anew.
         if request.again && was_finished {
             self.start_round(id)?;
@@ -54,7 +55,10 @@ impl Keeper {
             place: order.place(0, sequence, number as u32),
             entry: QueueEntry { url: url.as_str().to_owned(), seed: true, ..QueueEntry::default() },
         };
-        let candidates = seeds.iter().enumerate().map(candidate).collect();
+        // Those that were forgotten one by one are known already.
+        let is_forgotten = |url: &CanonicalUrl| self.crawls[&crawl].checked.is_forgotten(url);
+        let wanted = seeds.iter().enumerate().filter(|(_, url)| !is_forgotten(url));
+        let candidates = wanted.map(candidate).collect();
         self.enter(crawl, candidates).map(drop)
     }
 
@@ -69,6 +73,7 @@ impl Keeper {
             }
         };
         self.change_state(id, request.state())?;
+        self.put_back_unblocked(id)?;
         if let Some(reason) = reason {
             let held: Vec<u64> = self.leases.of_crawl(id).map(|lease| lease.token).collect();
             for token in held {
@@ -88,13 +93,14 @@ impl Keeper {
         self.frontier.put_crawl(&crawl.record)
     }
 
-    /// A crawl is finished when it runs, nothing of it is leased, and nothing is left to do or nothing more is wanted.
+    /// A crawl is finished when it runs, nothing of it is leased, and nothing is left to do, nothing more is wanted, or all
+    /// that is left waits on blocked hosts.
     pub(crate) fn finish_if_done(&mut self, id: CrawlId) -> Result<()> {
         if !self.is_running(id) || self.leases.of_crawl(id).next().is_some() {
             return Ok(());
         }
-        let nothing_queued = self.frontier.progress(id).queued == 0;
-        if (nothing_queued || !self.wants_anything(id)) && !self.has_due_visits(id)? {
+        let nothing_to_ask = self.frontier.progress(id).queued == 0 || self.is_all_parked(id)?;
+        if (nothing_to_ask || !self.wants_anything(id)) && !self.has_due_visits(id)? {
             self.change_state(id, CrawlState::Finished)?;
         }
         Ok(())
@@ -131,6 +137,7 @@ impl Keeper {
             next_visit_ms: self.scheduled_visit(id)?,
             deferred: progress.deferred,
             revisits_queued: progress.revisits_queued,
+            blocked_hosts: self.count_parked(id)?,
         })
     }
 }

@@ -5,15 +5,19 @@ use seine_common::robots::{Rules, agent_token};
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{CrawlVerdict, ExplainResponse, OutcomeKind, RobotsVerdict};
 
+use super::waiting::blocked;
 use super::{ActiveCrawl, Keeper};
 use crate::MonitorError;
 use crate::crawl::filters;
+use crate::frontier::forget::{FORGOTTEN, is_forgotten};
 use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{CrawlId, Known, Result};
 use crate::politeness;
 
 /// URLs counted before the one that is asked for; nobody needs it more exactly.
 const COUNTED_BEFORE: usize = 1_000;
+/// What lets a sitemap in: most rules are for pages.
+const SITEMAP_RULE: &str = "in scope; a sitemap";
 /// Hosts of an address that are looked at for its state.
 const HOSTS_LOOKED_AT: usize = 1_000;
 
@@ -62,11 +66,12 @@ impl Keeper {
                 .map(State::in_words)
                 .unwrap_or_default()
                 .to_owned(),
+            blocks: self.blocks_of(&host, &record).map(super::blocking::message).collect(),
             address: record.address,
         })
     }
 
-    fn host_state(&self, host: &HostKey, now: i64) -> Result<State> {
+    pub(super) fn host_state(&self, host: &HostKey, now: i64) -> Result<State> {
         let record = self.frontier.host(host)?;
         let rests = politeness::clamp(now, record.next_allowed_ms) > now;
         let mut has_work = false;
@@ -83,7 +88,7 @@ impl Keeper {
 
     /// Of all hosts that were last found at the address. It rests after its work, even with nothing left to ask; `None`
     /// when there is no address.
-    fn address_state(&self, address: &str, now: i64) -> Result<Option<State>> {
+    pub(super) fn address_state(&self, address: &str, now: i64) -> Result<Option<State>> {
         if address.is_empty() {
             return Ok(None);
         }
@@ -103,11 +108,23 @@ impl Keeper {
             Some(Known::Settled(record)) => Some(record.entry.depth),
             None => None,
         };
-        let excluded_by = crawl.checked.excludes(url, depth.unwrap_or(0));
+        let waiting = match &known {
+            Some(Known::Queued(queued)) => Some(&queued.entry),
+            Some(Known::Retrying(entry)) => Some(entry),
+            _ => None,
+        };
+        let is_sitemap = waiting.is_some_and(|entry| entry.sitemap_level > 0);
+        let excluded_by = match waiting {
+            Some(entry) => crawl.checked.judge(url, entry),
+            None => crawl.checked.excludes(url, depth.unwrap_or(0)),
+        };
+        let admitted_by = || if is_sitemap { SITEMAP_RULE.to_owned() } else { crawl.checked.admitted_by(url) };
+        let rule = excluded_by.clone().unwrap_or_else(admitted_by);
+        let hindrance = waiting.map(|entry| self.hindrance(&url.host(), entry, excluded_by.as_deref())).transpose()?;
         let mut verdict = CrawlVerdict {
             crawl: crawl.record.settings.name.clone(),
             depth,
-            rule: excluded_by.clone().unwrap_or_else(|| crawl.checked.admitted_by(url)),
+            rule,
             robots: self.robots_in_words(crawl, url)?,
             ..CrawlVerdict::default()
         };
@@ -118,9 +135,10 @@ impl Keeper {
         let leased = self.leases.of_crawl(id).any(|lease| lease.host == url.host());
         match known {
             Some(Known::Queued(queued)) => {
-                let (state, reason) = match leased {
-                    true => ("leased", "its host is being fetched now"),
-                    false => ("queued", "it waits for its host's turn"),
+                let (state, reason) = match (hindrance.flatten(), leased) {
+                    (Some((state, reason)), _) => (state.unwrap_or("queued"), reason),
+                    (None, true) => ("leased", "its host is being fetched now".to_owned()),
+                    (None, false) => ("queued", "it waits for its host's turn".to_owned()),
                 };
                 let before = self.frontier.stretch(id, &url.host(), None, COUNTED_BEFORE)?.urls;
                 let before = before.iter().take_while(|other| other.place < queued.place).count();
@@ -128,12 +146,25 @@ impl Keeper {
                 waits(&mut verdict, state, reason, queued.entry);
             }
             Some(Known::Retrying(entry)) => {
-                waits(&mut verdict, "to retry", "it failed and will be tried again", entry);
+                let (state, reason) = match hindrance.flatten() {
+                    Some((state, reason)) => (state.unwrap_or("to retry"), reason),
+                    None => ("to retry", "it failed and will be tried again".to_owned()),
+                };
+                waits(&mut verdict, state, reason, entry);
             }
             Some(Known::Settled(record)) => {
                 let UrlRecord { entry, outcome, .. } = *record;
                 verdict.state = state_name(outcome.kind());
-                verdict.reason = outcome.detail.clone();
+                verdict.reason = match &excluded_by {
+                    Some(rule) if outcome.kind() == OutcomeKind::Saved => {
+                        format!("it leaves the index at its next visit: {rule}")
+                    }
+                    _ => outcome.detail.clone(),
+                };
+                verdict.forgotten = is_forgotten(&outcome);
+                if verdict.forgotten {
+                    verdict.rule = FORGOTTEN.to_owned();
+                }
                 verdict.discovered_from = entry.discovered_from;
                 verdict.attempts = entry.attempts;
                 verdict.outcome = Some(outcome);
@@ -143,12 +174,32 @@ impl Keeper {
                     None => ("unknown".into(), "no page whose links are followed links to it within the depth".into()),
                     Some(rule) => ("excluded".into(), rule),
                 };
+                verdict.forgotten = crawl.checked.is_forgotten(url);
             }
         }
         if let Some(record) = record {
             self.add_history(&mut verdict, id, record)?;
         }
         Ok(verdict)
+    }
+
+    /// Why a URL that waits is not asked for, and the state that this is if it is not just waiting. `None` when nothing is
+    /// in its way.
+    fn hindrance(
+        &self,
+        host: &HostKey,
+        entry: &QueueEntry,
+        excluded_by: Option<&str>,
+    ) -> Result<Option<(Option<&'static str>, String)>> {
+        let withdraws = entry.revisit.as_ref().map(|revisit| revisit.withdraw.as_str()).filter(|rule| !rule.is_empty());
+        if let Some(rule) = withdraws {
+            return Ok(Some((None, format!("it is about to leave the index: {rule}"))));
+        }
+        if let Some(rule) = excluded_by {
+            return Ok(Some((Some("excluded"), rule.to_owned())));
+        }
+        let record = self.frontier.host(host)?;
+        Ok(self.blocks_of(host, &record).next().map(|block| (None, blocked(host, block))))
     }
 
     fn add_history(&self, verdict: &mut CrawlVerdict, id: CrawlId, record: UrlRecord) -> Result<()> {
@@ -189,9 +240,9 @@ impl Keeper {
     }
 }
 
-fn waits(verdict: &mut CrawlVerdict, state: &str, reason: &str, entry: QueueEntry) {
+fn waits(verdict: &mut CrawlVerdict, state: &str, reason: String, entry: QueueEntry) {
     verdict.state = state.to_owned();
-    verdict.reason = reason.to_owned();
+    verdict.reason = reason;
     verdict.outcome = entry.last_outcome;
     verdict.discovered_from = entry.discovered_from;
     verdict.attempts = entry.attempts;

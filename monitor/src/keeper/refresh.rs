@@ -13,8 +13,9 @@ use seine_proto::monitor::v1::{
 };
 
 use super::Keeper;
+use super::hosts::parse_host;
 use crate::MonitorError;
-use crate::frontier::forget::FORGOTTEN;
+use crate::frontier::forget::{FORGOTTEN, is_forgotten};
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{Candidate, CrawlId, Result};
@@ -23,7 +24,7 @@ use crate::visit;
 /// Visits brought in at once; others are served in between.
 const VISITS_AT_ONCE: usize = 500;
 /// URLs forgotten per call.
-const FORGOTTEN_AT_ONCE: usize = 1_000;
+pub(super) const FORGOTTEN_AT_ONCE: usize = 1_000;
 
 impl Keeper {
     /// From when on the URL is due again.
@@ -107,7 +108,7 @@ impl Keeper {
         Ok(())
     }
 
-    fn queue_visits(&mut self, id: CrawlId, due: Vec<UrlRecord>) -> Result<()> {
+    pub(super) fn queue_visits(&mut self, id: CrawlId, due: Vec<UrlRecord>) -> Result<()> {
         let now = self.clock.now_ms();
         let sequence = self.frontier.next_sequence(id);
         let gone_after_ms = self.crawls[&id].checked.refresh.gone_after_ms();
@@ -192,7 +193,7 @@ impl Keeper {
     pub(crate) fn withdraw_if_forgotten(&mut self, crawl: CrawlId, url: &str) -> Result<()> {
         let Ok(url) = CanonicalUrl::parse(url) else { return Ok(()) };
         let Some(mut record) = self.frontier.record(crawl, &url)? else { return Ok(()) };
-        if record.outcome.kind() != OutcomeKind::Excluded || record.outcome.detail != FORGOTTEN {
+        if !is_forgotten(&record.outcome) {
             return Ok(());
         }
         let now = self.clock.now_ms();
@@ -207,14 +208,10 @@ impl Keeper {
 
     /// The host is kept out of all crawls from now on.
     fn forget_host(&mut self, host: &str, cursor: &[u8]) -> Result<ForgetResponse> {
-        let parsed = CanonicalUrl::parse(&format!("http://{host}/")).map(|url| url.host());
-        let host: HostKey = parsed.map_err(|_| MonitorError::Invalid(format!("{host:?} is not a host name")))?;
+        let host = parse_host(host)?;
         let mut ids = self.crawls.keys().copied().collect::<Vec<_>>().into_iter();
         // The cursor names the crawl at hand, then the place in it.
-        let (at, from) = match cursor.split_first_chunk::<4>() {
-            Some((id, from)) => (u32::from_be_bytes(*id), from),
-            None => (0, &[][..]),
-        };
+        let (at, from) = read_cursor(cursor);
         self.revoke_host(&host, "it is forgotten");
         let mut answer = ForgetResponse::default();
         let Some(id) = ids.find(|id| id.0 >= at) else { return Ok(answer) };
@@ -228,8 +225,20 @@ impl Keeper {
         let told = self.frontier.forget(id, &host, from, FORGOTTEN_AT_ONCE)?;
         answer.urls = told.saved;
         let next = if told.next.is_empty() { ids.next().map(|id| (id, Vec::new())) } else { Some((id, told.next)) };
-        answer.cursor = next.map(|(id, from)| [&id.0.to_be_bytes()[..], &from].concat()).unwrap_or_default().into();
+        answer.cursor = next.map(|(id, from)| write_cursor(id, &from)).unwrap_or_default().into();
         self.finish_if_done(id)?;
         Ok(answer)
     }
+}
+
+/// The crawl at hand, and the place in it.
+pub(super) fn read_cursor(cursor: &[u8]) -> (u32, &[u8]) {
+    match cursor.split_first_chunk::<4>() {
+        Some((id, from)) => (u32::from_be_bytes(*id), from),
+        None => (0, &[]),
+    }
+}
+
+pub(super) fn write_cursor(crawl: CrawlId, from: &[u8]) -> Vec<u8> {
+    [&crawl.0.to_be_bytes()[..], from].concat()
 }

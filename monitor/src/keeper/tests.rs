@@ -1,7 +1,9 @@
 //! What the keeper promises, with a clock that the test moves and a collector that the test plays over its channels.
 
 mod addresses;
+mod blocking;
 mod failing;
+mod forgetting;
 mod leases;
 mod settings;
 mod sitemaps;

@@ -1,8 +1,10 @@
 //! Why nothing is being fetched, in a sentence: every idle second has a reason.
 
+use seine_common::host::HostKey;
 use seine_proto::monitor::v1::CrawlState;
 
 use super::Keeper;
+use crate::frontier::record::BlockRecord;
 use crate::frontier::{CrawlId, Result};
 use crate::politeness;
 
@@ -46,6 +48,9 @@ impl Keeper {
         }
         let Some((at, host)) = self.frontier.ready(id, 1)?.into_iter().next() else { return Ok(String::new()) };
         let record = self.frontier.host(&host)?;
+        if let Some(block) = self.blocks_of(&host, &record).next() {
+            return Ok(blocked(&host, block));
+        }
         if record.lease_token != 0 {
             return Ok(format!("{host} is being fetched for another crawl"));
         }
@@ -60,9 +65,21 @@ impl Keeper {
     }
 
     fn next_visit_reason(&self, id: CrawlId) -> Result<String> {
+        if let Some(host) = self.frontier.parked(id, None, 1)?.first()
+            && let Some(block) = self.blocks_of(host, &self.frontier.host(host)?).next()
+        {
+            return Ok(blocked(host, block));
+        }
         let due = self.scheduled_visit(id)?;
         Ok(due.map_or(String::new(), |due| format!("no URL is due before {}", date_time(due))))
     }
+}
+
+/// For a person, also where a URL is explained.
+pub(super) fn blocked(host: &HostKey, block: &BlockRecord) -> String {
+    let because = if block.reason.is_empty() { String::new() } else { format!(": {}", block.reason) };
+    let by = if block.pattern == host.as_str() { String::new() } else { format!(" by {}", block.pattern) };
+    format!("{host} is blocked{by}{because}")
 }
 
 fn rests(host: &str, until_ms: i64, because: &str) -> String {

@@ -11,7 +11,7 @@ use seine_proto::monitor::v1::{
 use super::table::{ActiveLease, SessionId};
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::HostRecord;
-use crate::frontier::{CrawlId, Queued, Result, Stretch};
+use crate::frontier::{CrawlId, PARKED, Queued, Result, Stretch};
 use crate::keeper::Keeper;
 use crate::politeness;
 
@@ -71,7 +71,17 @@ impl Keeper {
     }
 
     fn next_host_of(&mut self, crawl: CrawlId, now: i64) -> Result<Option<HostKey>> {
+        let mut parked = false;
         for (ready_ms, host) in self.frontier.ready(crawl, HOSTS_LOOKED_AT)? {
+            if ready_ms == PARKED {
+                break;
+            }
+            // Also when it is not its turn yet, so that a crawl of which nothing else is left finishes now.
+            if self.block_of(&host)?.is_some() {
+                self.frontier.requeue_host(crawl, &host, PARKED)?;
+                parked = true;
+                continue;
+            }
             let ready_ms = politeness::clamp(now, ready_ms);
             if ready_ms > now + EARLY_MS {
                 self.grant_at_ms = self.grant_at_ms.min(ready_ms - EARLY_MS);
@@ -91,6 +101,11 @@ impl Keeper {
             };
             self.frontier.requeue_host(crawl, &host, look_at_ms)?;
             self.grant_at_ms = self.grant_at_ms.min(look_at_ms - EARLY_MS);
+        }
+        if parked {
+            // More may stand behind those that were looked at, or nothing.
+            self.grant_soon();
+            self.finish_if_done(crawl)?;
         }
         Ok(None)
     }
@@ -325,7 +340,8 @@ impl Keeper {
         let Some(lease) = self.leases.iter_mut().find(|lease| lease.token == token) else { return };
         lease.revoked = true;
         if let Some(session) = lease.session {
-            self.send(session, Message::Revoke(Revoke { token, reason: reason.to_owned() }));
+            // Not before the lease itself, which is sent when it is durable.
+            self.send_durably(session, Message::Revoke(Revoke { token, reason: reason.to_owned() }));
         }
     }
 

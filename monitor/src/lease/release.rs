@@ -9,7 +9,7 @@ use seine_proto::monitor::v1::{Heartbeat, Pin, Pinned, Renewed, ReturnLease, Rob
 use super::table::{ActiveLease, SessionId};
 use crate::crawl::MAX_DELAY_MS;
 use crate::frontier::record::{HostRecord, LeaseRecord};
-use crate::frontier::{CrawlId, Result};
+use crate::frontier::{CrawlId, PARKED, Result};
 use crate::keeper::Keeper;
 use crate::politeness::{self, Trouble};
 
@@ -92,6 +92,7 @@ impl Keeper {
     }
 
     fn put_back(&mut self, lease: &ActiveLease, ready_ms: i64) -> Result<()> {
+        let ready_ms = if self.block_of(&lease.host)?.is_some() { PARKED } else { ready_ms };
         self.frontier.requeue_host(lease.crawl, &lease.host, ready_ms)?;
         self.empty_if_full(lease.crawl, &lease.host)?;
         self.grant_soon();
@@ -166,8 +167,9 @@ impl Keeper {
         let crawl = lease.crawl;
         let limit = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.hosts_per_ip() as usize);
         let address = pin.address.parse::<IpAddr>().ok().map(|address| address.to_canonical());
+        let host = lease.host.clone();
         let busy = address.is_some_and(|address| limit > 0 && self.leases.hosts_at(address) >= limit);
-        let go = pin.allowed_by_name || !busy;
+        let go = !self.is_refused_at(&host, address)? && (pin.allowed_by_name || !busy);
         if let Some(lease) = self.leases.held_by(pin.token, session) {
             lease.address_busy = !go;
             // Networks allowed by name are not counted: they would fill the limit of nobody.

@@ -2,9 +2,11 @@
 
 use seine_proto::monitor::v1::admin_server::Admin;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, AddCrawlResponse, ExplainRequest, ExplainResponse, ForgetRequest, ForgetResponse, GetCrawlRequest,
-    GetCrawlResponse, ListCrawlsRequest, ListCrawlsResponse, ListNodesRequest, ListNodesResponse, RefreshCrawlRequest,
-    RefreshCrawlResponse, SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest, SetCrawlStateResponse,
+    AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, ExplainRequest, ExplainResponse,
+    ForgetRequest, ForgetResponse, GetCrawlRequest, GetCrawlResponse, GetHostRequest, GetHostResponse,
+    ListBlocksRequest, ListBlocksResponse, ListCrawlsRequest, ListCrawlsResponse, ListHostsRequest, ListHostsResponse,
+    ListNodesRequest, ListNodesResponse, RefreshCrawlRequest, RefreshCrawlResponse, SetCrawlRequest, SetCrawlResponse,
+    SetCrawlStateRequest, SetCrawlStateResponse, UnblockHostsRequest, UnblockHostsResponse,
 };
 use tonic::service::Interceptor;
 use tonic::{Request, Response, Status};
@@ -97,6 +99,38 @@ impl Admin for AdminService {
         let request = request.into_inner();
         let forgotten = self.monitor.ask(|answer| Command::Forget { request, answer }).await?;
         Ok(Response::new(forgotten))
+    }
+
+    async fn block_hosts(&self, request: Request<BlockHostsRequest>) -> Result<Response<BlockHostsResponse>, Status> {
+        let request = request.into_inner();
+        let blocked = self.monitor.ask(|answer| Command::Block { request, answer }).await?;
+        Ok(Response::new(blocked))
+    }
+
+    async fn unblock_hosts(
+        &self,
+        request: Request<UnblockHostsRequest>,
+    ) -> Result<Response<UnblockHostsResponse>, Status> {
+        let request = request.into_inner();
+        let unblocked = self.monitor.ask(|answer| Command::Unblock { request, answer }).await?;
+        Ok(Response::new(unblocked))
+    }
+
+    async fn list_blocks(&self, _: Request<ListBlocksRequest>) -> Result<Response<ListBlocksResponse>, Status> {
+        let blocks = self.monitor.ask(|answer| Command::Blocks { answer }).await?;
+        Ok(Response::new(ListBlocksResponse { blocks }))
+    }
+
+    async fn list_hosts(&self, request: Request<ListHostsRequest>) -> Result<Response<ListHostsResponse>, Status> {
+        let request = request.into_inner();
+        let hosts = self.monitor.ask(|answer| Command::Hosts { request, answer }).await?;
+        Ok(Response::new(hosts))
+    }
+
+    async fn get_host(&self, request: Request<GetHostRequest>) -> Result<Response<GetHostResponse>, Status> {
+        let name = request.into_inner().host;
+        let host = self.monitor.ask(|answer| Command::Host { name, answer }).await?;
+        Ok(Response::new(host))
     }
 
     async fn list_nodes(&self, _: Request<ListNodesRequest>) -> Result<Response<ListNodesResponse>, Status> {

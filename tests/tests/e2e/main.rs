@@ -32,6 +32,7 @@ mod grpc_page;
 mod holding_connections;
 mod logging;
 mod handing_over;
+mod blocking;
 mod sitemaps;
 mod openapi;
 mod browser;

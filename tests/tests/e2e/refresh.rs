@@ -161,3 +161,35 @@ fn what_is_forgotten_is_not_found_and_never_visited_again() {
     let (run, requests) = again(&seine, &web, &[]);
     assert!(requests.is_empty(), "{requests:?} {run:?}");
 }
+
+#[test]
+fn what_was_forgotten_can_be_let_back_in_and_a_crawl_without_it_does_not_fail() {
+    let web = web_of_three();
+    let seine = Seine::new();
+    let crawl = || seine.crawl(&web.url("/"), &["--delay", "0"]);
+    crawl();
+    assert!(seine.run(&["index", "forget", &web.url("/two")]).status.success());
+    let output = seine.run(&["index", "forget", "--undo", &web.url("/two"), "--json"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "{\"let_back_in\":1}", "{output:?}");
+    web.take_requests();
+    let run = crawl();
+    assert_eq!((run.code, run.count("pages"), run.count("indexed"), run.count("duplicates")), (0, 3, 3, 0), "{run:?}");
+    assert_eq!(web.take_requests().iter().filter(|request| request.path == "/two").count(), 1);
+    assert_eq!(found(&seine, "boats"), 1);
+
+    assert!(seine.run(&["index", "forget", &web.host()]).status.success());
+    web.take_requests();
+    for _ in 0..2 {
+        let run = crawl();
+        assert_eq!((run.code, run.count("pages")), (0, 0), "nothing failed, somebody wanted it so: {run:?}");
+        assert!(run.stderr.contains("--undo"), "{}", run.stderr);
+    }
+    assert!(web.take_requests().is_empty());
+    let output = seine.run(&["index", "forget", "--undo", &web.host()]);
+    assert!(output.status.success(), "{output:?}");
+    let run = crawl();
+    assert_eq!((run.code, run.count("pages"), run.count("indexed")), (0, 3, 3), "{run:?}");
+    assert_eq!([found(&seine, "boats"), found(&seine, "rivers")], [1, 1]);
+    assert!(seine.run(&["index", "rebuild"]).status.success());
+    assert_eq!([found(&seine, "boats"), found(&seine, "rivers")], [1, 1], "not only until the index is made anew");
+}

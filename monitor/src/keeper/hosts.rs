@@ -1,0 +1,205 @@
+//! What is known of hosts, for people: a list, and all about one.
+
+use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
+use seine_proto::monitor::v1::{
+    DelayReason, GetHostResponse, HostInCrawl, HostLease, HostState, KnownRobots, ListHostsRequest, ListHostsResponse,
+    ListedHost,
+};
+
+use super::blocking::message;
+use super::explain::State;
+use super::{ActiveCrawl, Keeper};
+use crate::MonitorError;
+use crate::blocklist::HostPattern;
+use crate::frontier::record::HostRecord;
+use crate::frontier::{CrawlId, Result};
+use crate::politeness::{self, HostPace};
+
+/// Hosts looked at per call; others are served in between.
+const LOOKED_AT_ONCE: usize = 1_000;
+/// URLs of a host that are counted.
+const COUNTED: usize = 10_000;
+
+/// Where a list goes on: first the hosts that were leased once, by name, then those that only wait.
+enum Cursor {
+    Leased(String),
+    Waiting(Vec<u8>),
+}
+
+impl Keeper {
+    pub(super) fn list_hosts(&self, request: &ListHostsRequest) -> Result<ListHostsResponse> {
+        let wanted: Option<HostPattern> = match request.pattern.trim() {
+            "" => None,
+            pattern => Some(
+                pattern
+                    .parse()
+                    .map_err(|error: crate::blocklist::NotAHostPattern| MonitorError::Invalid(error.to_string()))?,
+            ),
+        };
+        let mut answer = ListHostsResponse::default();
+        let (hosts, next) = match Cursor::read(&request.cursor)? {
+            Cursor::Leased(from) => self.leased_once(&from)?,
+            Cursor::Waiting(from) => self.never_leased(&from)?,
+        };
+        for record in hosts {
+            let host = HostKey::from_stored(record.host.clone());
+            if wanted.as_ref().is_some_and(|wanted| !wanted.matches(&host, record.address.parse().ok())) {
+                continue;
+            }
+            let listed = self.listed(&host, &record)?;
+            let is_wanted = request.state() == HostState::Unspecified || listed.state() == request.state();
+            if is_wanted && (listed.block.is_some() || !request.only_blocked) {
+                answer.hosts.push(listed);
+            }
+        }
+        answer.cursor = next.map(Cursor::write).unwrap_or_default().into();
+        Ok(answer)
+    }
+
+    fn leased_once(&self, from: &str) -> Result<(Vec<HostRecord>, Option<Cursor>)> {
+        let records = self.frontier.hosts(from, LOOKED_AT_ONCE)?;
+        let next = match records.last() {
+            // The next possible name.
+            Some(last) if records.len() == LOOKED_AT_ONCE => Cursor::Leased(format!("{}\0", last.host)),
+            _ => Cursor::Waiting(Vec::new()),
+        };
+        Ok((records, Some(next)))
+    }
+
+    fn never_leased(&self, from: &[u8]) -> Result<(Vec<HostRecord>, Option<Cursor>)> {
+        let waiting = self.frontier.waiting_hosts(from, LOOKED_AT_ONCE)?;
+        let next = waiting.last().filter(|_| waiting.len() == LOOKED_AT_ONCE);
+        let next = next.map(|(behind, _)| Cursor::Waiting(behind.clone()));
+        let mut records = Vec::new();
+        for (_, host) in waiting {
+            // The others were told before.
+            if self.frontier.hosts(host.as_str(), 1)?.first().is_none_or(|known| known.host != host.as_str()) {
+                records.push(self.frontier.host(&host)?);
+            }
+        }
+        Ok((records, next))
+    }
+
+    fn listed(&self, host: &HostKey, record: &HostRecord) -> Result<ListedHost> {
+        let now = self.clock.now_ms();
+        Ok(ListedHost {
+            host: host.as_str().to_owned(),
+            state: state(self.host_state(host, now)?).into(),
+            address: record.address.clone(),
+            rests_until_ms: Some(politeness::clamp(now, record.next_allowed_ms)).filter(|until| *until > now),
+            block: self.blocks_of(host, record).next().map(message),
+        })
+    }
+
+    pub(super) fn show_host(&self, name: &str) -> Result<GetHostResponse> {
+        let host = parse_host(name)?;
+        let record = self.frontier.host(&host)?;
+        let now = self.clock.now_ms();
+        let listed = self.listed(&host, &record)?;
+        let crawls = self.crawls.iter().map(|(id, crawl)| self.host_in_crawl(*id, crawl, &host, &record));
+        let crawls = crawls.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        Ok(GetHostResponse {
+            slot: u32::from(host.slot()),
+            rests_because: listed.rests_until_ms.map(|_| record.trouble().in_words().to_owned()).unwrap_or_default(),
+            address_state: self.address_state(&record.address, now)?.map_or(HostState::Unspecified, state).into(),
+            blocks: self.blocks_of(&host, &record).map(message).collect(),
+            robots: self.known_robots(&host)?,
+            crawls,
+            lease: self.leases.iter().find(|lease| lease.host == host).map(|lease| HostLease {
+                crawl: self
+                    .crawls
+                    .get(&lease.crawl)
+                    .map(|crawl| crawl.record.settings.name.clone())
+                    .unwrap_or_default(),
+                collector: lease
+                    .session
+                    .and_then(|session| self.collectors.get(&session))
+                    .map_or_else(String::new, |collector| collector.id.clone()),
+                token: lease.token,
+                ending: lease.revoked,
+            }),
+            host: Some(listed),
+        })
+    }
+
+    fn known_robots(&self, host: &HostKey) -> Result<Vec<KnownRobots>> {
+        let fresh_ms = self.config.robots_fresh.as_millis() as i64;
+        let robots = self.frontier.robots(host)?.into_iter();
+        let known = robots.map(|robots| KnownRobots {
+            verdict: robots.verdict,
+            fetched_at_ms: robots.fetched_at_ms,
+            fresh_until_ms: robots.fetched_at_ms.saturating_add(fresh_ms),
+            origin: robots.origin,
+        });
+        Ok(known.collect())
+    }
+
+    /// `None` when the crawl has nothing to do with the host.
+    fn host_in_crawl(
+        &self,
+        id: CrawlId,
+        crawl: &ActiveCrawl,
+        host: &HostKey,
+        record: &HostRecord,
+    ) -> Result<Option<HostInCrawl>> {
+        let host_use = self.frontier.host_use(id, host)?;
+        let queued = self.frontier.stretch(id, host, None, COUNTED)?.urls.len() as u32;
+        if queued == 0 && host_use.pages == 0 && !self.frontier.has_work(id, host)? {
+            return Ok(None);
+        }
+        let set_ms = HostPace::of(&crawl.checked, host, 0).delay_ms;
+        let asked_ms = HostPace::of(&crawl.checked, host, record.crawl_delay_ms).delay_ms;
+        let delay_ms = self.pace(id, host, record.crawl_delay_ms)?.map_or(asked_ms, |pace| pace.delay_ms);
+        let differs = crawl.checked.host_settings(host).is_some_and(|settings| settings.delay_ms.is_some());
+        let because = match differs {
+            _ if delay_ms > asked_ms => DelayReason::OtherCrawl,
+            _ if asked_ms > set_ms => DelayReason::Robots,
+            true => DelayReason::HostSettings,
+            false => DelayReason::Crawl,
+        };
+        Ok(Some(HostInCrawl {
+            crawl: crawl.record.settings.name.clone(),
+            queued,
+            pages: host_use.pages,
+            bytes: host_use.bytes,
+            delay_ms: delay_ms as u32,
+            delay_because: because.into(),
+        }))
+    }
+}
+
+impl Cursor {
+    fn read(bytes: &[u8]) -> Result<Self> {
+        let wrong = || MonitorError::Invalid("the cursor is none that was given".to_owned());
+        match bytes.split_first() {
+            None => Ok(Self::Leased(String::new())),
+            Some((b'h', name)) => Ok(Self::Leased(String::from_utf8(name.to_vec()).map_err(|_| wrong())?)),
+            Some((b'w', key)) => Ok(Self::Waiting(key.to_vec())),
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    fn write(self) -> Vec<u8> {
+        match self {
+            Self::Leased(name) => [b"h", name.as_bytes()].concat(),
+            Self::Waiting(key) => [b"w", key.as_slice()].concat(),
+        }
+    }
+}
+
+/// A host as people write it, or a URL of it.
+pub(super) fn parse_host(text: &str) -> Result<HostKey> {
+    let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}/") };
+    let parsed = CanonicalUrl::parse(&url).map(|url| url.host());
+    parsed.map_err(|_| MonitorError::Invalid(format!("{text:?} is not a host name")))
+}
+
+fn state(state: State) -> HostState {
+    match state {
+        State::Waiting => HostState::Waiting,
+        State::Active => HostState::Active,
+        State::Resting => HostState::Resting,
+        State::Done => HostState::Done,
+    }
+}
