@@ -9,6 +9,7 @@ mod url_map;
 mod pages;
 mod sink;
 mod file_name;
+mod suffix;
 mod descriptions;
 mod urls;
 mod links;

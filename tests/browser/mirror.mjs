@@ -66,6 +66,17 @@ test("links lead from file to file, also with folders, queries and letters of al
     assert.equal(await elsewhere.getAttribute("href"), "http://elsewhere.test/page", "what is not in the mirror is on the web");
   }));
 
+test("no script runs from the disk, whatever the address of a page ends with and its type is", () =>
+  inMirror({}, async (page) => {
+    for (const [name, text] of [["Notes", "<script>"], ["Old page", "Old."], ["Drawing", "<script>"], ["Data", "<x:script"]]) {
+      await page.goto(START);
+      assert.notEqual(await follow(page, name), "ran", name);
+      assert.ok((await page.locator("body").textContent()).includes(text), `${name} is shown`);
+      if (name === "Old page") await page.getByText("Old.").click();
+      assert.notEqual(await page.title(), "ran", name);
+    }
+  }));
+
 test("it can be read on a phone", () =>
   inMirror({ viewport: PHONE }, async (page) => {
     await screenshot(page, "mirror-phone", { fullPage: true });

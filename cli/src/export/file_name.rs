@@ -1,6 +1,7 @@
 //! File names for URLs, such that no page writes outside its directory or over another page, on any file system.
 //!
-//! A name is `host/path`, as like the URL as safety allows; a query becomes a short hash in the name. A name that is
+//! A name is `host/path`, as like the URL as safety allows, and ends with the suffix it is given; a query becomes a short
+//! hash in the name. A name that is
 //! taken, that another page needs as a directory, or whose directory is another page's file, gets a hash of the URL.
 //! File systems that do not tell upper from lower case are thought of.
 //!
@@ -38,7 +39,7 @@ impl FileNames {
     }
 
     /// A name relative to the directory, with `/` between its parts. `suffix` is added where the URL has not got it.
-    pub fn assign(&mut self, url: &CanonicalUrl, suffix: Option<&str>) -> String {
+    pub fn assign(&mut self, url: &CanonicalUrl, suffix: &str) -> String {
         let wanted = preferred(url, suffix);
         if self.take(&wanted) {
             return wanted;
@@ -71,7 +72,7 @@ impl FileNames {
 }
 
 /// The name that a URL gets when nothing is in its way.
-pub fn preferred(url: &CanonicalUrl, suffix: Option<&str>) -> String {
+pub fn preferred(url: &CanonicalUrl, suffix: &str) -> String {
     let host = safe_part(url.host().as_str());
     let path = url.as_url().path();
     let mut parts: Vec<String> = path.split('/').skip(1).map(safe_part).collect();
@@ -79,7 +80,7 @@ pub fn preferred(url: &CanonicalUrl, suffix: Option<&str>) -> String {
     if file.is_empty() {
         file = "index".to_owned();
     }
-    if let Some(suffix) = suffix.filter(|suffix| !has_suffix(&file, suffix)) {
+    if !has_suffix(&file, suffix) {
         file = format!("{file}.{suffix}");
     }
     if let Some(query) = url.as_url().query() {
@@ -99,11 +100,11 @@ pub fn preferred(url: &CanonicalUrl, suffix: Option<&str>) -> String {
     name
 }
 
-/// `.htm` serves as well as `.html`.
+/// `.htm` serves as well as `.html`; `.xhtml` does not, browsers read it by other rules.
 fn has_suffix(file: &str, suffix: &str) -> bool {
     let Some((_, found)) = file.rsplit_once('.') else { return false };
     let found = found.to_ascii_lowercase();
-    found == suffix || (suffix == "html" && matches!(found.as_str(), "htm" | "xhtml"))
+    found == suffix || matches!((suffix, found.as_str()), ("html", "htm") | ("jpg", "jpeg"))
 }
 
 /// `.html` of `a/b.html`; nothing where there is no suffix worth the name.
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     fn name(url: &str) -> String {
-        preferred(&CanonicalUrl::parse(url).unwrap(), Some("html"))
+        preferred(&CanonicalUrl::parse(url).unwrap(), "html")
     }
 
     #[test]
@@ -168,8 +169,9 @@ mod tests {
         assert_eq!(name("http://example.org/a/b.php"), "example.org/a/b.php.html");
         assert_eq!(name("http://127.0.0.1:8080/a/"), "127.0.0.1_8080/a/index.html");
         assert_eq!(name("http://example.org/a?q=1"), "example.org/a~7de36096.html");
-        let image = CanonicalUrl::parse("http://example.org/a/b.png").unwrap();
-        assert_eq!(preferred(&image, None), "example.org/a/b.png");
+        assert_eq!(name("http://example.org/a/b.xhtml"), "example.org/a/b.xhtml.html");
+        let image = CanonicalUrl::parse("http://example.org/a/b.JPEG").unwrap();
+        assert_eq!(preferred(&image, "jpg"), "example.org/a/b.JPEG");
     }
 
     #[test]
@@ -189,7 +191,7 @@ mod tests {
             let mut names = FileNames::keeping(&[]);
             let mut given = BTreeSet::new();
             for url in urls {
-                let name = names.assign(&CanonicalUrl::parse(url).unwrap(), None);
+                let name = names.assign(&CanonicalUrl::parse(url).unwrap(), "txt");
                 assert!(name.starts_with("a/"), "{name}");
                 given.insert(name.to_ascii_lowercase());
             }
@@ -208,7 +210,7 @@ mod tests {
             let urls: BTreeSet<_> =
                 paths.iter().filter_map(|path| CanonicalUrl::parse(&format!("http://h/{path}")).ok()).collect();
             for url in &urls {
-                let name = names.assign(url, if url.as_str().contains('b') { Some("html") } else { None });
+                let name = names.assign(url, if url.as_str().contains('b') { "html" } else { "txt" });
                 for part in name.split('/') {
                     proptest::prop_assert!(!part.is_empty() && !part.starts_with('.'), "{} {}", url, name);
                 }

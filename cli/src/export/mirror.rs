@@ -3,6 +3,9 @@
 //! Three passes over the log: which version of each page is the newest (`pages`), which file each page gets, and then the
 //! writing, when the place of every link's target is known. Links to pages of the mirror lead from file to file; all
 //! others lead to the web. Nothing is fetched from there to show a page. Pages that say `noarchive` are left out.
+//!
+//! How a file is written follows from its suffix alone, which says what a browser takes it for: what it would run scripts
+//! in is sanitised, whatever the archive says of it by now.
 
 use std::fs;
 use std::path::Path;
@@ -10,15 +13,16 @@ use std::path::Path;
 use seine_analyser::rewrite::{Use, rewrite_css, rewrite_html};
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Description;
-use seine_proto::filesaver::v1::{CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
+use seine_proto::filesaver::v1::{ReadForm, ReadRequest, ReadResponse, read_request};
 use url::Url;
 
 use super::Written;
 use super::file_name::{FileNames, preferred};
 use super::pages::Pages;
 use super::sink::cannot;
+use super::suffix::suffix;
 use super::url_map::UrlMap;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 
 /// For a page whose own style sheet is not in the mirror: lines that can be read, and nothing wider than the window. It stands
 /// first, so that what the page says of its looks itself still counts.
@@ -27,8 +31,15 @@ const PLAIN_STYLE: &str = "<style>body{max-width:48rem;margin:1rem auto;padding:
 
 /// The file of a page: the name that its URL makes, unless another page was there first.
 struct Planned {
-    suffix: Option<&'static str>,
+    suffix: &'static str,
     other_name: Option<Box<str>>,
+}
+
+struct MirrorFile {
+    url: Url,
+    /// Ends with the suffix.
+    name: String,
+    suffix: &'static str,
 }
 
 #[derive(Default)]
@@ -38,8 +49,13 @@ struct Plan {
 
 impl Plan {
     fn name(&self, url: &CanonicalUrl) -> Option<String> {
+        self.file(url).map(|file| file.name)
+    }
+
+    fn file(&self, url: &CanonicalUrl) -> Option<MirrorFile> {
         let planned = self.files.get(url.as_str())?;
-        Some(planned.other_name.as_deref().map_or_else(|| preferred(url, planned.suffix), str::to_owned))
+        let name = planned.other_name.as_deref().map_or_else(|| preferred(url, planned.suffix), str::to_owned);
+        Some(MirrorFile { url: url.as_url().clone(), name, suffix: planned.suffix })
     }
 
     /// What stands in the file `from` for a link to `target`. A part of the page that is not in the mirror is left out: a
@@ -57,9 +73,9 @@ pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
     let mut filesaver = pages.filesaver();
     let mut written = Written::default();
     while let Some(batch) = pages.next_batch().await? {
-        for page in &batch {
-            let name = CanonicalUrl::parse(&page.url).ok().and_then(|url| plan.name(&url));
-            let (Some(name), Some(position)) = (name, page.archive.clone()) else {
+        for page in batch {
+            let file = CanonicalUrl::parse(&page.url).ok().and_then(|url| plan.file(&url));
+            let (Some(file), Some(position)) = (file, page.archive) else {
                 written.left_out += 1;
                 continue;
             };
@@ -73,7 +89,7 @@ pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
                 }
                 Err(status) => return Err(status.into()),
             };
-            write_file(directory, &name, &content(&plan, &name, page, &copy)?)?;
+            write_file(directory, &file.name, &content(&plan, &file, &copy))?;
             written.pages += 1;
         }
     }
@@ -99,48 +115,26 @@ fn may_be_shown(page: &Description) -> bool {
     is_archived && !page.robots.iter().any(|directive| directive == "noarchive")
 }
 
-/// What a browser needs to know a file from disk by. Names that have a suffix keep it, unless the page is HTML.
-fn suffix(content_type: &str, path: &str) -> Option<&'static str> {
-    if matches!(content_type, "text/html" | "application/xhtml+xml") {
-        return Some("html");
-    }
-    if path.rsplit('/').next().unwrap_or_default().contains('.') {
-        return None;
-    }
-    match content_type {
-        "text/css" => Some("css"),
-        "text/plain" => Some("txt"),
-        "image/png" => Some("png"),
-        "image/jpeg" => Some("jpg"),
-        "image/gif" => Some("gif"),
-        "image/webp" => Some("webp"),
-        "application/pdf" => Some("pdf"),
-        "application/json" => Some("json"),
-        name if name.ends_with("xml") => Some("xml"),
-        _ => None,
-    }
-}
-
-fn content(plan: &Plan, name: &str, page: &Description, copy: &ReadResponse) -> Result<Vec<u8>> {
-    let url = Url::parse(&page.url).map_err(Failure::failed)?;
+fn content(plan: &Plan, file: &MirrorFile, copy: &ReadResponse) -> Vec<u8> {
+    let url = file.url.clone();
     let text = || String::from_utf8_lossy(&copy.body);
     let mut misses_its_style = false;
     let mut link = |target: &Url, wanted_as: Use| {
-        let link = plan.link(name, target, wanted_as);
+        let link = plan.link(&file.name, target, wanted_as);
         misses_its_style |= wanted_as == Use::Style && link.is_none();
         link
     };
-    Ok(match copy.kind() {
-        CopyKind::Html => {
+    match file.suffix {
+        "html" => {
             let html = rewrite_html(&text(), url, &mut link);
             // The page may have been in another charset, and said so.
             let (doctype, rest) = html.split_at(if html.starts_with("<!doctype html>") { 15 } else { 0 });
             let style = if misses_its_style { PLAIN_STYLE } else { "" };
             format!("{doctype}<meta charset=\"utf-8\">{style}{rest}").into_bytes()
         }
-        CopyKind::Text if copy.content_type == "text/css" => rewrite_css(&text(), url, &mut link).into_bytes(),
+        "css" => rewrite_css(&text(), url, &mut link).into_bytes(),
         _ => copy.body.to_vec(),
-    })
+    }
 }
 
 fn write_file(directory: &Path, name: &str, content: &[u8]) -> Result<()> {
@@ -175,11 +169,12 @@ mod tests {
     #[test]
     fn a_page_without_its_style_gets_a_plain_one() {
         let mut plan = Plan::default();
-        plan.files.entry("http://a/a.css", Planned { suffix: None, other_name: None });
+        plan.files.entry("http://a/a.css", Planned { suffix: "css", other_name: None });
         let written = |html: &str| {
-            let copy = ReadResponse { body: html.to_owned().into(), kind: CopyKind::Html.into(), ..Default::default() };
-            let page = Description { url: "http://a/".into(), ..Description::default() };
-            String::from_utf8(content(&plan, "a/index.html", &page, &copy).ok().unwrap()).unwrap()
+            let copy = ReadResponse { body: html.to_owned().into(), ..Default::default() };
+            let url = Url::parse("http://a/").unwrap();
+            let file = MirrorFile { url, name: "a/index.html".to_owned(), suffix: "html" };
+            String::from_utf8(content(&plan, &file, &copy)).unwrap()
         };
         let plain = format!("<!doctype html><meta charset=\"utf-8\">{PLAIN_STYLE}<link rel=\"stylesheet\">x");
         assert_eq!(written("<!doctype html><link rel=stylesheet href=b.css>x"), plain);
@@ -190,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_not_in_the_mirror_is_linked_on_the_web_and_never_fetched() {
         let mut plan = Plan::default();
-        plan.files.entry("http://a/b?c", Planned { suffix: Some("html"), other_name: None });
+        plan.files.entry("http://a/b?c", Planned { suffix: "html", other_name: None });
         let link = |target: &str, wanted_as| plan.link("a/index.html", &Url::parse(target).unwrap(), wanted_as);
         assert_eq!(link("http://a/b?c#d", Use::Link).as_deref(), Some("b~84a51684.html#d"));
         assert_eq!(link("http://a/x#d", Use::Link).as_deref(), Some("http://a/x#d"));

@@ -41,7 +41,7 @@ pub async fn files(pages: &mut Pages, directory: &Path, main: bool) -> Result<Wr
     while let Some(batch) = pages.next_batch().await? {
         for page in &batch {
             let Ok(url) = CanonicalUrl::parse(&page.url) else { continue };
-            let name = names.assign(&url, Some("txt"));
+            let name = names.assign(&url, "txt");
             let path = directory.join(&name);
             let parent = path.parent().unwrap_or(directory);
             fs::create_dir_all(parent).map_err(|error| cannot("create", parent, &error))?;

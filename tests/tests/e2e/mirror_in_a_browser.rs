@@ -40,6 +40,8 @@ fn site() -> LiveWeb {
         <img src='/static/boat.jpg' srcset='/static/boat2.jpg 2x' width=300 height=150 alt='A boat on the river'>\
         <p>Files: <a href='/static/site.css'>style</a> <a href='/static/more.css'>more style</a> \
         <a href='/static/photo.gif'>photo</a> <a href='/static/stripe.gif'>stripe</a></p>\
+        <p>Odd: <a href='/notes.html'>Notes</a> <a href='/old.xhtml'>Old page</a> <a href='/drawing.svg'>Drawing</a> \
+        <a href='/data.xml'>Data</a></p>\
         <img src='http://elsewhere.test/counter.gif' alt=''>";
     put("/", &page("The river", "static/site.css", start));
     let chapter = "<p>It is a small river here.</p><ul><li><a href='a/section?of=1#second'>A section of it</a></ul>\
@@ -85,6 +87,19 @@ fn site() -> LiveWeb {
     web.put_file("/static/other.css", "text/css", b"body { display: none }");
     web.put_file("/static/photo.gif", UNTYPED, &picture(70, 130, 180));
     web.put_file("/static/stripe.gif", UNTYPED, &picture(220, 235, 225));
+    // Each would tell by its title that a script of it has run.
+    const RUN: &str = "document.title = 'ran'";
+    let xhtml = "http://www.w3.org/1999/xhtml";
+    web.put_file("/notes.html", "text/plain", format!("<title>Notes</title><script>{RUN}</script>").as_bytes());
+    let old = format!(
+        "<?xml version='1.0'?><html xmlns='{xhtml}'><head><title>Old page</title></head><body><p onclick=\"{RUN}\">Old.</p>\
+         <script>{RUN}</script><x:script xmlns:x='{xhtml}'>{RUN}</x:script></body></html>"
+    );
+    web.put_file("/old.xhtml", "application/xhtml+xml", old.as_bytes());
+    let drawing = format!("<svg xmlns='http://www.w3.org/2000/svg' onload=\"{RUN}\"><script>{RUN}</script></svg>");
+    web.put_file("/drawing.svg", "text/xml", drawing.as_bytes());
+    let data = format!("<data><x:script xmlns:x='{xhtml}'>{RUN}</x:script></data>");
+    web.put_file("/data.xml", "application/xml", data.as_bytes());
     web.put_file("/static/boat.jpg", "image/jpeg", b"no crawl asks for it");
     web
 }
@@ -119,7 +134,7 @@ fn a_mirror_works_in_a_browser_without_any_network() {
     let Some(browser) = Browser::find() else { return };
     let (web, seine) = (site(), Seine::new());
     let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
-    assert_eq!((run.code, run.count("pages")), (0, 12), "{run:?}");
+    assert_eq!((run.code, run.count("pages")), (0, 16), "{run:?}");
     let mirror = seine.data().join("mirror");
     let output = seine.run(&["export", "mirror", mirror.to_str().unwrap()]);
     assert!(output.status.success(), "{output:?}");
