@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use seine_common::url::UrlError;
 
 use crate::filesaver::MAX_DESCRIPTION_BYTES;
+use crate::rewrite::Cancelled;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -42,6 +43,8 @@ pub enum Error {
     NotSaved(String),
     #[error("the filesaver is closed")]
     Closed,
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 impl Error {

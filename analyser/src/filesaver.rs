@@ -4,8 +4,8 @@
 //! thread ([`commit`]) appends batches to the [`archive`] and the [`description_log`], syncs both, and only then
 //! acknowledges. A body that is in the archive already ([`known_contents`]) is not kept twice, and a visit to a page that is
 //! as it was names the record that has it ([`earlier_record`]). [`follow`] gives readers of the
-//! log what is durable; [`read`] gives back what stands in the archive, which it finds by the [`archive_index`] beside each
-//! file. [`recover`] puts right what a killed process left.
+//! log what is durable; [`read`] gives back what stands in the archive, to a bounded number of [`readers`], and finds it by
+//! the [`archive_index`] beside each file. [`recover`] puts right what a killed process left.
 //!
 //! Life cycle: [`Filesaver::open`] recovers and starts the writer → [`Filesaver::service`] as often as wanted →
 //! [`Filesaver::close`] seals the open archive file. A process that is killed instead loses nothing acknowledged.
@@ -24,6 +24,7 @@ mod archive_index;
 mod description_log;
 mod follow;
 mod record;
+mod readers;
 mod read;
 mod copy;
 mod recover;
@@ -51,6 +52,7 @@ use description_log::entry::EntryBody;
 use description_log::{DescriptionLog, Segments, log_id};
 use known_contents::KnownContents;
 pub use prepare::PreparedPage;
+use readers::Readers;
 use recover::{recover_archive, recover_log};
 pub use service::FilesaverService;
 pub use warc::warcinfo;
@@ -109,11 +111,10 @@ pub(crate) struct Shared {
     closing: CancellationToken,
     known: Arc<KnownContents>,
     archive_dir: Arc<Path>,
-    /// Copies that are read at the same time.
-    readers: Semaphore,
+    readers: Readers,
 }
 
-/// Each may take as much memory as the largest page, several times over.
+/// Copies that are read at the same time.
 const READERS: usize = 2;
 
 impl Filesaver {
@@ -151,7 +152,7 @@ impl Filesaver {
             closing: CancellationToken::new(),
             known,
             archive_dir: archive_dir.into(),
-            readers: Semaphore::new(READERS),
+            readers: Readers::new(READERS),
         };
         Ok(Self { shared: Arc::new(shared), writer, rebuild })
     }

@@ -1,18 +1,24 @@
-//! Writes HTML and CSS anew for showing it elsewhere: without anything that runs, posts or fetches by itself, and with
-//! links changed as the caller says.
+//! Sanitises and rewrites HTML and CSS for display elsewhere: without anything that runs, posts or fetches by itself, and
+//! with links changed as the caller says.
 //!
 //! Everything is tokenized and written again, so nothing passes that was not understood: tags and attributes by their
 //! names, values and text escaped. Scripts, frames, plug-ins, forms, event handlers and refreshes are left out, and foreign
 //! elements lose their tags, because inside them other rules of parsing hold. Whoever shows the result must still forbid
 //! scripts and fetching; this is the second wall, not the first. Not responsible for finding out the charset.
+//!
+//! Invariant: one pass over the tokens without recursion, so that time and memory grow with the page and not with what
+//! it nests or repeats; and what is written of addresses is bounded.
 
 mod css;
+mod references;
 mod srcset;
 
-use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, Token, Tokenizer};
+use html5gum::{DefaultEmitter, HtmlString, Spanned, StartTag, State, Token, Tokenizer, naive_next_state};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 pub use css::rewrite_css;
+use references::References;
 
 /// What a page wants with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,40 +34,26 @@ pub enum Use {
 /// Gives the address to write for one that the page names, or `None` to leave it out.
 pub type LinkRewriter<'l> = dyn FnMut(&Url, Use) -> Option<String> + 'l;
 
-/// `base` is the page's own address.
-pub fn rewrite_html(html: &str, base: Url, link: &mut LinkRewriter<'_>) -> String {
+/// Nobody waits for the result any more.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("cancelled: nobody waits for the page any more")]
+pub struct Cancelled;
+
+/// `base` is the page's own address. Ends early when `cancelled` is.
+pub fn rewrite_html(
+    html: &str,
+    base: Url,
+    link: &mut LinkRewriter<'_>,
+    cancelled: &CancellationToken,
+) -> Result<String, Cancelled> {
     let mut rewriter = Rewriter {
         out: String::with_capacity(html.len() + html.len() / 8),
-        references: References { base, base_is_stated: false, link },
+        references: References::of_page(base, html.len(), link, cancelled),
         inside: Inside::Page,
         open_text: None,
     };
-    rewriter.read(html);
-    rewriter.out
-}
-
-/// Resolves what a page names as an address.
-pub(crate) struct References<'l, 'f> {
-    base: Url,
-    base_is_stated: bool,
-    link: &'l mut LinkRewriter<'f>,
-}
-
-impl References<'_, '_> {
-    /// What to write for a reference; `None` where it must not be followed.
-    fn resolve(&mut self, reference: &str, wanted_as: Use) -> Option<String> {
-        let reference = reference.trim();
-        let is_image_data = reference.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("data:image/"));
-        if is_image_data || (reference.starts_with('#') && !self.base_is_stated) {
-            return Some(reference.to_owned());
-        }
-        let target = self.base.join(reference).ok()?;
-        match target.scheme() {
-            "http" | "https" => (self.link)(&target, wanted_as),
-            "mailto" | "tel" => Some(target.into()),
-            _ => None,
-        }
-    }
+    rewriter.read(html)?;
+    Ok(rewriter.out)
 }
 
 /// How text is to be taken.
@@ -69,8 +61,6 @@ impl References<'_, '_> {
 enum Inside {
     Page,
     Style,
-    /// Read as text by a browser with scripts; for all others it is part of the page.
-    Noscript,
     /// Left out.
     Unwanted,
 }
@@ -109,15 +99,19 @@ const LEFT_OUT: [&str; 18] = [
 ];
 
 impl Rewriter<'_, '_> {
-    fn read(&mut self, html: &str) {
-        let mut emitter = DefaultEmitter::default();
-        emitter.naively_switch_states(true);
-        for token in Tokenizer::new_with_emitter(html, emitter) {
-            let Ok(token) = token;
+    fn read(&mut self, html: &str) -> Result<(), Cancelled> {
+        let mut tokenizer = Tokenizer::new_with_emitter(html, DefaultEmitter::default());
+        while let Some(Ok(token)) = tokenizer.next() {
+            self.references.step()?;
             match token {
-                Token::StartTag(tag) => self.start_tag(&tag),
+                Token::StartTag(tag) => {
+                    if let Some(state) = content_state(&tag.name) {
+                        tokenizer.set_state(state);
+                    }
+                    self.start_tag(&tag)?;
+                }
                 Token::EndTag(tag) => self.end_tag(&String::from_utf8_lossy(&tag.name)),
-                Token::String(text) => self.text(&String::from_utf8_lossy(&text)),
+                Token::String(text) => self.text(&String::from_utf8_lossy(&text))?,
                 Token::Doctype(_) if self.out.is_empty() => self.out.push_str("<!doctype html>"),
                 Token::Doctype(_) | Token::Comment(_) | Token::Error(_) => {}
             }
@@ -126,25 +120,23 @@ impl Rewriter<'_, '_> {
         if let Some(name) = self.open_text {
             self.end_tag(name);
         }
+        Ok(())
     }
 
-    fn start_tag(&mut self, tag: &StartTag<()>) {
+    fn start_tag(&mut self, tag: &StartTag<()>) -> Result<(), Cancelled> {
         let name = String::from_utf8_lossy(&tag.name);
         self.inside = match &*name {
             "style" => Inside::Style,
-            "noscript" => Inside::Noscript,
             "script" | "iframe" | "noembed" => Inside::Unwanted,
             _ => Inside::Page,
         };
-        if name == "base" && !self.references.base_is_stated {
-            let stated = attribute(tag, "href").and_then(|href| self.references.base.join(&href).ok());
-            if let Some(base) = stated.filter(|base| matches!(base.scheme(), "http" | "https")) {
-                self.references.base = base;
-                self.references.base_is_stated = true;
-            }
+        if name == "base"
+            && let Some(href) = attribute(tag, "href")
+        {
+            self.references.state_base(&href);
         }
         if !is_name(&name) || LEFT_OUT.contains(&&*name) || !is_wanted(&name, tag) {
-            return;
+            return Ok(());
         }
         self.open_text = OF_TEXT.into_iter().find(|of_text| *of_text == name);
         self.out.push('<');
@@ -156,7 +148,7 @@ impl Rewriter<'_, '_> {
         };
         for (attribute, value) in &tag.attributes {
             let attribute = String::from_utf8_lossy(attribute);
-            if let Some(value) = self.attribute(&attribute, &String::from_utf8_lossy(value), href_is) {
+            if let Some(value) = self.attribute(&attribute, &String::from_utf8_lossy(value), href_is)? {
                 self.out.push(' ');
                 self.out.push_str(&attribute);
                 self.out.push_str("=\"");
@@ -165,11 +157,12 @@ impl Rewriter<'_, '_> {
             }
         }
         self.out.push('>');
+        Ok(())
     }
 
     /// The value to write, or `None` to leave the attribute out.
-    fn attribute(&mut self, name: &str, value: &str, href_is: Use) -> Option<String> {
-        match name {
+    fn attribute(&mut self, name: &str, value: &str, href_is: Use) -> Result<Option<String>, Cancelled> {
+        Ok(match name {
             _ if !is_name(name) || name.starts_with("on") => None,
             "href" => self.references.resolve(value, href_is),
             "cite" | "longdesc" => self.references.resolve(value, Use::Link),
@@ -177,11 +170,13 @@ impl Rewriter<'_, '_> {
             "srcset" | "imagesrcset" => {
                 Some(srcset::rewrite(value, &mut self.references)).filter(|candidates| !candidates.is_empty())
             }
-            "style" => Some(css::rewrite(value, &mut self.references)),
-            "action" | "formaction" | "srcdoc" | "ping" | "http-equiv" | "integrity" | "crossorigin" | "nonce"
-            | "data" | "codebase" | "classid" | "archive" | "manifest" | "is" | "target" => None,
+            "style" => Some(css::rewrite(value, &mut self.references)?),
+            "action" | "attributionsrc" | "formaction" | "srcdoc" | "ping" | "http-equiv" | "integrity"
+            | "crossorigin" | "nonce" | "data" | "codebase" | "classid" | "archive" | "manifest" | "is" | "target" => {
+                None
+            }
             _ => Some(value.to_owned()),
-        }
+        })
     }
 
     fn end_tag(&mut self, name: &str) {
@@ -194,22 +189,20 @@ impl Rewriter<'_, '_> {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str) -> Result<(), Cancelled> {
         match self.inside {
             Inside::Page => escape(text, &mut self.out),
-            Inside::Style => {
-                // Marks of comments, which styles were once hidden in, mean nothing; any other bracket is written as CSS
-                // writes it, so that nothing in a style looks like a tag.
-                let style = css::rewrite(text, &mut self.references).replace("<!--", "").replace("-->", "");
-                self.out.push_str(&style.replace('<', "\\3c "));
-            }
-            Inside::Noscript => {
-                self.inside = Inside::Page;
-                self.read(text);
-            }
+            Inside::Style => self.out.push_str(&css::rewrite(text, &mut self.references)?),
             Inside::Unwanted => {}
         }
+        Ok(())
     }
+}
+
+/// How the tokenizer must read what follows a start tag, where not as usual. What is said to browsers without scripts is
+/// read as they read it, as a part of the page: where this is shown, no script runs.
+fn content_state(name: &[u8]) -> Option<State> {
+    naive_next_state(name).filter(|_| name != b"noscript")
 }
 
 /// Names without any character that could end them.

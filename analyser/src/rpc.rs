@@ -61,6 +61,7 @@ impl From<Error> for Status {
             Error::LogGap { .. } | Error::Damaged { .. } | Error::UnreadableRecord(..) => Code::DataLoss,
             Error::NotArchived(_) => Code::NotFound,
             Error::Closed => Code::Unavailable,
+            Error::Cancelled(_) => Code::Cancelled,
             Error::Panicked(_) | Error::Io { .. } | Error::NotSaved(_) => Code::Internal,
         };
         Self::new(code, error.to_string())

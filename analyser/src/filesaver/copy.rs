@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
+use seine_common::limits::MAX_BODY_BYTES;
 use seine_proto::filesaver::v1::CopyKind;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::record;
@@ -11,8 +13,7 @@ use crate::content_type::ContentType;
 use crate::decode;
 use crate::extract::Extraction;
 use crate::parse::parse;
-use crate::rewrite::rewrite_html;
-use seine_common::limits::MAX_BODY_BYTES;
+use crate::rewrite::{Cancelled, rewrite_html};
 
 /// Longer text is cut: nobody reads more in a browser.
 const MAX_SAFE_BYTES: usize = 4 << 20;
@@ -55,11 +56,11 @@ fn kind(content_type: &str) -> CopyKind {
 
 impl PageCopy {
     /// HTML from which nothing runs, posts or refreshes, with absolute links. Other kinds stay as they are.
-    pub fn made_safe(self, url: &str) -> Self {
-        let (CopyKind::Html, Ok(base)) = (self.kind, Url::parse(url)) else { return self };
+    pub fn made_safe(self, url: &str, cancelled: &CancellationToken) -> Result<Self, Cancelled> {
+        let (CopyKind::Html, Ok(base)) = (self.kind, Url::parse(url)) else { return Ok(self) };
         let text = String::from_utf8_lossy(&self.body);
         let text = &text[..text.floor_char_boundary(MAX_SAFE_BYTES)];
-        let body = rewrite_html(text, base, &mut |target, _| Some(target.as_str().to_owned())).into_bytes();
-        Self { body, ..self }
+        let body = rewrite_html(text, base, &mut |target, _| Some(target.as_str().to_owned()), cancelled)?.into_bytes();
+        Ok(Self { body, ..self })
     }
 }

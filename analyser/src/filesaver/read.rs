@@ -15,12 +15,14 @@ use seine_proto::common::v1::ArchivePosition;
 use seine_proto::filesaver::v1::{Capture, ReadForm, ReadRequest, ReadResponse, read_request};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokio_util::sync::CancellationToken;
 
 use super::archive::SEALED_SUFFIX;
 use super::archive_index::search;
 use super::copy;
 use super::record::{self, Record};
 use crate::error::Error;
+use crate::rewrite::Cancelled;
 
 /// Heads and headers beside a body.
 const MAX_HEAD_BYTES: usize = 1 << 20;
@@ -28,7 +30,7 @@ const MAX_RECORD_BYTES: usize = MAX_BODY_BYTES + MAX_HEAD_BYTES;
 /// Where the records that belong to a capture are looked for, behind it.
 const COMPANION_BYTES: usize = 64 << 10;
 
-pub(crate) fn read(dir: &Path, request: ReadRequest) -> Result<ReadResponse, Error> {
+pub(crate) fn read(dir: &Path, request: ReadRequest, cancelled: &CancellationToken) -> Result<ReadResponse, Error> {
     let form = request.form();
     let position = match request.record.ok_or(Error::Missing("record"))? {
         read_request::Record::Position(position) => position,
@@ -39,6 +41,9 @@ pub(crate) fn read(dir: &Path, request: ReadRequest) -> Result<ReadResponse, Err
     let record = Record::parse(&plain).ok_or_else(|| unreadable(&position, "it is no WARC record"))?;
     if !matches!(record.kind(), "response" | "revisit") {
         return Err(unreadable(&position, "it is neither a response nor a revisit"));
+    }
+    if cancelled.is_cancelled() {
+        return Err(Cancelled.into());
     }
     let (head, body) = record.message();
     let url = record.field("WARC-Target-URI").unwrap_or_default().to_owned();
@@ -54,7 +59,7 @@ pub(crate) fn read(dir: &Path, request: ReadRequest) -> Result<ReadResponse, Err
         ReadForm::Unspecified | ReadForm::AsReceived => answer.body = body.to_vec().into(),
         ReadForm::Decoded | ReadForm::Safe => {
             let copy = copy::decoded(&url, head, body);
-            let copy = if form == ReadForm::Safe { copy.made_safe(&url) } else { copy };
+            let copy = if form == ReadForm::Safe { copy.made_safe(&url, cancelled)? } else { copy };
             answer.set_kind(copy.kind);
             answer.content_type = copy.content_type;
             answer.body = copy.body.into();

@@ -68,11 +68,8 @@ impl filesaver_server::Filesaver for FilesaverService {
     }
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<ReadResponse>, Status> {
-        // Held until the answer is made, so that readers cannot take all memory.
-        let _place = self.shared.readers.acquire().await.expect("the readers' semaphore is never closed");
         let (archive, request) = (Arc::clone(&self.shared.archive_dir), request.into_inner());
-        let read = tokio::task::spawn_blocking(move || read(&archive, request)).await;
-        let answer = read.map_err(|error| Error::Panicked(error.to_string()))??;
+        let answer = self.shared.readers.run(move |cancelled| read(&archive, request, cancelled)).await?;
         Ok(Response::new(answer))
     }
 
@@ -123,8 +120,10 @@ async fn take_page(shared: Arc<Shared>, mut request: SaveRequest, queued: OwnedS
         };
     }
     let (known, archive) = (Arc::clone(&shared.known), Arc::clone(&shared.archive_dir));
-    match shared.cpu.run(move || PreparedPage::of(request, &known, &archive)).await {
-        Ok(Ok(page)) => {
+    // The page's memory is counted as long as the work holds it, also when its stream has gone.
+    let work = move || PreparedPage::of(request, &known, &archive).map(|page| (page, queued));
+    match shared.cpu.run(work).await {
+        Ok(Ok((page, queued))) => {
             // A closed writer drops the command, and with it the acknowledgement, which tells the client.
             let _ = shared.command(Command::Save { page, ack, queued }).await;
         }

@@ -8,12 +8,14 @@
 //! in is sanitised, whatever the archive says of it by now.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use seine_analyser::rewrite::{Use, rewrite_css, rewrite_html};
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Description;
 use seine_proto::filesaver::v1::{ReadForm, ReadRequest, ReadResponse, read_request};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::Written;
@@ -22,7 +24,7 @@ use super::pages::Pages;
 use super::sink::cannot;
 use super::suffix::suffix;
 use super::url_map::UrlMap;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// For a page whose own style sheet is not in the mirror: lines that can be read, and nothing wider than the window. It stands
 /// first, so that what the page says of its looks itself still counts.
@@ -69,7 +71,7 @@ impl Plan {
 }
 
 pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
-    let plan = plan(pages).await?;
+    let plan = Arc::new(plan(pages).await?);
     let mut filesaver = pages.filesaver();
     let mut written = Written::default();
     while let Some(batch) = pages.next_batch().await? {
@@ -89,11 +91,22 @@ pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
                 }
                 Err(status) => return Err(status.into()),
             };
-            write_file(directory, &file.name, &content(&plan, &file, &copy))?;
+            write_page(Arc::clone(&plan), file, copy, directory.to_owned()).await?;
             written.pages += 1;
         }
     }
     Ok(written)
+}
+
+/// Off the async threads, where somebody may wait for Ctrl-C to be heard; dropping the future ends the work.
+async fn write_page(plan: Arc<Plan>, file: MirrorFile, copy: ReadResponse, directory: PathBuf) -> Result<()> {
+    let cancelled = CancellationToken::new();
+    let _cancels_when_dropped = cancelled.clone().drop_guard();
+    let work = move || {
+        let content = content(&plan, &file, &copy, &cancelled)?;
+        write_file(&directory, &file.name, &content)
+    };
+    tokio::task::spawn_blocking(work).await.map_err(Failure::failed)?
 }
 
 async fn plan(pages: &mut Pages) -> Result<Plan> {
@@ -115,7 +128,7 @@ fn may_be_shown(page: &Description) -> bool {
     is_archived && !page.robots.iter().any(|directive| directive == "noarchive")
 }
 
-fn content(plan: &Plan, file: &MirrorFile, copy: &ReadResponse) -> Vec<u8> {
+fn content(plan: &Plan, file: &MirrorFile, copy: &ReadResponse, cancelled: &CancellationToken) -> Result<Vec<u8>> {
     let url = file.url.clone();
     let text = || String::from_utf8_lossy(&copy.body);
     let mut misses_its_style = false;
@@ -124,17 +137,17 @@ fn content(plan: &Plan, file: &MirrorFile, copy: &ReadResponse) -> Vec<u8> {
         misses_its_style |= wanted_as == Use::Style && link.is_none();
         link
     };
-    match file.suffix {
+    Ok(match file.suffix {
         "html" => {
-            let html = rewrite_html(&text(), url, &mut link);
+            let html = rewrite_html(&text(), url, &mut link, cancelled).map_err(Failure::failed)?;
             // The page may have been in another charset, and said so.
             let (doctype, rest) = html.split_at(if html.starts_with("<!doctype html>") { 15 } else { 0 });
             let style = if misses_its_style { PLAIN_STYLE } else { "" };
             format!("{doctype}<meta charset=\"utf-8\">{style}{rest}").into_bytes()
         }
-        "css" => rewrite_css(&text(), url, &mut link).into_bytes(),
+        "css" => rewrite_css(&text(), url, &mut link, cancelled).map_err(Failure::failed)?.into_bytes(),
         _ => copy.body.to_vec(),
-    }
+    })
 }
 
 fn write_file(directory: &Path, name: &str, content: &[u8]) -> Result<()> {
@@ -174,7 +187,7 @@ mod tests {
             let copy = ReadResponse { body: html.to_owned().into(), ..Default::default() };
             let url = Url::parse("http://a/").unwrap();
             let file = MirrorFile { url, name: "a/index.html".to_owned(), suffix: "html" };
-            String::from_utf8(content(&plan, &file, &copy)).unwrap()
+            String::from_utf8(content(&plan, &file, &copy, &CancellationToken::new()).ok().unwrap()).unwrap()
         };
         let plain = format!("<!doctype html><meta charset=\"utf-8\">{PLAIN_STYLE}<link rel=\"stylesheet\">x");
         assert_eq!(written("<!doctype html><link rel=stylesheet href=b.css>x"), plain);

@@ -65,3 +65,27 @@ async fn a_copy_is_shown_without_scripts_in_a_sandbox_with_a_banner() {
         assert_eq!(get(&server, path).await.status, 404, "{path}");
     }
 }
+
+#[tokio::test]
+async fn pages_that_nest_and_repeat_without_end_are_shown_and_the_process_lives() {
+    let web = LiveWeb::new();
+    web.put("/robots.txt", "", &[]);
+    web.put("/", "start", &["/deep", "/storm"]);
+    let deep = format!("<p>It speaks of abysses.</p>{}", "<noscript>".repeat(12_000));
+    web.put_file("/deep", "text/html", deep.as_bytes());
+    let storm = format!("<p>It speaks of tempests.</p><style>{}", "url(".repeat(1 << 20));
+    web.put_file("/storm", "text/html", storm.as_bytes());
+    let seine = Seine::new();
+    let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
+    assert_eq!((run.code, run.count("pages")), (0, 3), "{run:?}");
+    let server = seine.start(&["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]);
+    for word in ["abysses", "tempests"] {
+        let path = format!("/cached/{}", id_of(&server, word).await);
+        let copies = futures::future::join_all((0..3).map(|_| get(&server, &path))).await;
+        for copy in copies {
+            assert_eq!(copy.status, 200, "{word}");
+            assert!(copy.text.contains(&format!("It speaks of {word}.")), "{word}");
+        }
+        assert_eq!(get(&server, "/healthz").await.status, 200, "the process lives after {word}");
+    }
+}
