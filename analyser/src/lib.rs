@@ -31,7 +31,7 @@ mod language;
 mod usability;
 mod fingerprint;
 mod value;
-mod sitemap;
+pub mod sitemap;
 mod filtering;
 mod simhash;
 pub mod rewrite;

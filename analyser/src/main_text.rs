@@ -13,15 +13,24 @@ mod choose;
 #[doc(hidden)]
 pub mod training;
 
+use features::Features;
 pub(crate) use features::{PageView, heading_level};
+
+/// Features take a kilobyte for each unit, and a page may have two hundred thousand.
+const UNITS_AT_ONCE: usize = 4096;
 
 /// For each unit of the page whether it belongs to the main text.
 pub(crate) fn main_units(page: &PageView<'_>) -> Vec<bool> {
-    if page.outline.units.is_empty() {
+    let units = page.outline.units.len();
+    if units == 0 {
         return Vec::new();
     }
-    let columns = features::columns(page);
-    let probabilities = forest::trained().probabilities(&columns);
+    let features = Features::of(page);
+    let mut probabilities = Vec::with_capacity(units);
+    for first in (0..units).step_by(UNITS_AT_ONCE) {
+        let columns = features.columns(first..units.min(first + UNITS_AT_ONCE));
+        probabilities.extend(forest::trained().probabilities(&columns));
+    }
     let lengths: Vec<f32> = page.outline.units.iter().map(|unit| (unit.end - unit.start) as f32).collect();
     choose::choose(&probabilities, &lengths)
 }

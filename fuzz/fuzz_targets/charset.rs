@@ -1,6 +1,7 @@
 //! Bytes that claim one charset or content encoding and are another.
 #![no_main]
 
+use fuzz_targets::deep::{HTML, expanded_or_plain};
 use libfuzzer_sys::fuzz_target;
 use seine_analyser::{AnalyserConfig, analyse};
 use seine_proto::common::v1::{FetchedPage, Header};
@@ -31,7 +32,7 @@ fuzz_target!(|input: &[u8]| {
             header("content-type", format!("text/html; charset={charset}")),
             header("content-encoding", encoding.to_owned()),
         ],
-        body: body.to_vec().into(),
+        body: expanded_or_plain(HTML, body).into_owned().into(),
         ..FetchedPage::default()
     };
     analyse(&page, &AnalyserConfig::default()).expect("the address is one");

@@ -1,16 +1,17 @@
 //! A page of any bytes: the whole analysis ends, and what it gives fits the promises of its parts.
 #![no_main]
 
+use fuzz_targets::deep::{HTML, expanded_or_plain};
 use libfuzzer_sys::fuzz_target;
 use seine_analyser::{AnalyserConfig, analyse};
 use seine_proto::common::v1::{FetchedPage, Header};
 
-fuzz_target!(|body: &[u8]| {
+fuzz_target!(|input: &[u8]| {
     let page = FetchedPage {
         url: "http://example.org/a/b?c=d".to_owned(),
         status: 200,
         headers: vec![Header { name: "content-type".to_owned(), value: "text/html; charset=utf-8".to_owned() }],
-        body: body.to_vec().into(),
+        body: expanded_or_plain(HTML, input).into_owned().into(),
         ..FetchedPage::default()
     };
     let analysis = analyse(&page, &AnalyserConfig::default()).expect("the address is one");

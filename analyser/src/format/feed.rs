@@ -90,6 +90,9 @@ impl<'p> FeedReader<'p> {
 
     /// Text that may hold tags.
     fn html(&mut self) {
+        if self.field.trim_ascii().is_empty() {
+            return;
+        }
         let source = String::from_utf8_lossy(&self.field).into_owned();
         let page = HtmlPage::of_text(&source, self.product_token, std::mem::take(&mut self.content.links));
         let read = page.into_content(&[]);

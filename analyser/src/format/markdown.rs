@@ -5,8 +5,8 @@ use crate::charset;
 use crate::extract::links::LinkCollector;
 use crate::extract::text::cut;
 
-/// Rendering takes more room than the source; a longer one is a dump.
-const MAX_SOURCE_BYTES: usize = 8 << 20;
+/// Rendering takes up to a hundred times the room of the source; a longer one is a dump.
+const MAX_SOURCE_BYTES: usize = 4 << 20;
 
 pub(crate) struct Markdown;
 

@@ -10,6 +10,7 @@ mod containers;
 mod surroundings;
 mod page;
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::extract::hints;
@@ -46,24 +47,9 @@ pub(crate) fn names() -> Vec<String> {
     names.0
 }
 
-pub(crate) fn columns(page: &PageView<'_>) -> Columns {
-    let features = Features::of(page);
-    let rows = page.outline.units.len();
-    let mut columns = Columns::new(rows, *COUNT);
-    for row in 0..rows {
-        columns.begin_row(row);
-        features.put_unit(row, &mut columns);
-    }
-    // What is true of the page is true of all its units.
-    if rows > 0 {
-        features.put_page(&mut WholeColumns(&mut columns));
-    }
-    columns
-}
-
 static COUNT: LazyLock<usize> = LazyLock::new(|| names().len());
 
-struct Features<'a> {
+pub(crate) struct Features<'a> {
     page: &'a PageView<'a>,
     stats: PageStats,
     distances: Distances,
@@ -92,7 +78,7 @@ struct Features<'a> {
 }
 
 impl<'a> Features<'a> {
-    fn of(page: &'a PageView<'a>) -> Self {
+    pub(crate) fn of(page: &'a PageView<'a>) -> Self {
         let outline = page.outline;
         let stats = PageStats::of(page.text, outline);
         let distances = Distances::of(outline, &stats);
@@ -169,6 +155,20 @@ impl<'a> Features<'a> {
             phrases,
             stats,
         }
+    }
+
+    /// The features of some of the units.
+    pub(crate) fn columns(&self, units: Range<usize>) -> Columns {
+        let mut columns = Columns::new(units.len(), *COUNT);
+        for (row, unit) in units.clone().enumerate() {
+            columns.begin_row(row);
+            self.put_unit(unit, &mut columns);
+        }
+        // What is true of the page is true of all its units.
+        if !units.is_empty() {
+            self.put_page(&mut WholeColumns(&mut columns));
+        }
+        columns
     }
 
     fn put_unit(&self, place: usize, sink: &mut impl columns::Sink) {
