@@ -114,14 +114,15 @@ fn compound_end(text: &str, start: usize, end: usize) -> (usize, bool) {
         Some(b'_') if is(end + 1, word) || bytes.get(end + 1) == Some(&b'_') => {
             let mut at = end;
             let mut last = end;
-            while at < bytes.len() && (bytes[at] == b'_' || is(at, word)) {
+            while at < bytes.len() && at - end <= MAX_COMPOUND_BYTES && (bytes[at] == b'_' || is(at, word)) {
                 at += 1;
                 if bytes[at - 1] != b'_' {
                     last = at;
                 }
             }
             // Letters beyond ASCII would be cut off from their word.
-            if goes_on(text, at) { (end, false) } else { (last, last > end) }
+            let is_no_compound = at - end > MAX_COMPOUND_BYTES || goes_on(text, at);
+            if is_no_compound { (end, false) } else { (last, last > end) }
         }
         Some(b'.' | b',') if is(end + 1, DIGIT) && bytes[start..end].iter().all(u8::is_ascii_digit) => {
             let mut last = end;
@@ -173,6 +174,9 @@ pub fn parts(text: &str, compound: &Range<usize>, parts: &mut Vec<Range<usize>>)
 
 /// Further parts of a compound are found in the whole only.
 const MAX_PARTS: usize = 16;
+/// Longer ones are words in a row. Looking for the end of a compound must not cost more than that: each of its words may
+/// have to look for it.
+const MAX_COMPOUND_BYTES: usize = 256;
 
 /// What a byte is, one bit each.
 const SEPARATOR: u8 = 0;
