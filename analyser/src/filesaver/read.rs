@@ -2,7 +2,8 @@
 //!
 //! Positions come from other processes, so a position is checked like any input: it names a file of the archive and
 //! nothing else, and what is read and decompressed is bounded. A capture that only names an earlier one with the same body
-//! is followed to it.
+//! is followed to it, which may be one of another host: only the body is taken from there. What a page's links are completed
+//! from is the URL of the document that was asked for, always.
 
 use std::fs::File;
 use std::io::Read;
@@ -32,9 +33,14 @@ const COMPANION_BYTES: usize = 64 << 10;
 
 pub(crate) fn read(dir: &Path, request: ReadRequest, cancelled: &CancellationToken) -> Result<ReadResponse, Error> {
     let form = request.form();
+    let mut document = request.document;
     let position = match request.record.ok_or(Error::Missing("record"))? {
         read_request::Record::Position(position) => position,
-        read_request::Record::Capture(capture) => find(dir, &capture, form != ReadForm::Records)?,
+        read_request::Record::Capture(capture) => {
+            let position = find(dir, &capture, form != ReadForm::Records)?;
+            document = document.or(Some(capture));
+            position
+        }
     };
     let compressed = compressed(dir, &position)?;
     let plain = decompressed(&compressed, MAX_RECORD_BYTES).ok_or_else(|| unreadable(&position, "it is damaged"))?;
@@ -45,9 +51,14 @@ pub(crate) fn read(dir: &Path, request: ReadRequest, cancelled: &CancellationTok
     if cancelled.is_cancelled() {
         return Err(Cancelled.into());
     }
-    let (head, body) = record.message();
-    let url = record.field("WARC-Target-URI").unwrap_or_default().to_owned();
-    let date = record.field("WARC-Date").and_then(|date| OffsetDateTime::parse(date, &Rfc3339).ok());
+    let own = document.as_ref().and_then(|document| own_record(dir, document, &record));
+    let (mut head, body) = record.message();
+    let mut date = record.field("WARC-Date");
+    if let Some(own) = own.as_deref().and_then(Record::parse) {
+        (head, date) = (own.message().0, own.field("WARC-Date"));
+    }
+    let url = document.map_or_else(|| target_of(&record).to_owned(), |document| document.url);
+    let date = date.and_then(|date| OffsetDateTime::parse(date, &Rfc3339).ok());
     let mut answer = ReadResponse {
         at_ms: date.map_or(0, |date| (date.unix_timestamp_nanos() / 1_000_000) as i64),
         status: record::status(head),
@@ -73,6 +84,24 @@ pub(crate) fn read(dir: &Path, request: ReadRequest, cancelled: &CancellationTok
     answer.url = url;
     answer.position = Some(position);
     Ok(answer)
+}
+
+fn target_of<'r>(record: &Record<'r>) -> &'r str {
+    record.field("WARC-Target-URI").unwrap_or_default()
+}
+
+/// The document's own record, where the one at hand is that of another page with the same body: its head says how the
+/// document itself was sent.
+fn own_record(dir: &Path, document: &Capture, with_body: &Record<'_>) -> Option<Vec<u8>> {
+    if target_of(with_body) == document.url {
+        return None;
+    }
+    let position = search::find(dir, &document.url, document.at_ms, false).ok()??.position()?;
+    let plain = decompressed(&compressed(dir, &position).ok()?, MAX_RECORD_BYTES)?;
+    let payload = |record: &Record<'_>| record.field("WARC-Payload-Digest").map(str::to_owned);
+    let is_of_this_body = Record::parse(&plain)
+        .is_some_and(|own| own.kind() == "revisit" && payload(&own).is_some() && payload(&own) == payload(with_body));
+    is_of_this_body.then_some(plain)
 }
 
 fn find(dir: &Path, wanted: &Capture, with_body: bool) -> Result<ArchivePosition, Error> {

@@ -23,7 +23,7 @@ fn kinds(dir: &std::path::Path) -> Vec<String> {
 }
 
 async fn body_of(node: &Node, record: Record) -> (String, String) {
-    let request = ReadRequest { record: Some(record), form: ReadForm::AsReceived.into() };
+    let request = ReadRequest { record: Some(record), form: ReadForm::AsReceived.into(), document: None };
     let answer = node.client().read(request).await.unwrap().into_inner();
     (answer.url, String::from_utf8(answer.body.to_vec()).unwrap())
 }
@@ -46,8 +46,43 @@ async fn a_body_that_was_saved_before_is_named_instead_and_can_still_be_read() {
     assert_eq!(body_of(&node, Record::Position(first)).await, (url(0), text()));
     for number in [0, 1] {
         let capture = Capture { url: url(number), at_ms: 0 };
-        assert_eq!(body_of(&node, Record::Capture(capture)).await, (url(0), text()), "page {number}");
+        assert_eq!(body_of(&node, Record::Capture(capture)).await, (url(number), text()), "page {number}");
     }
+    node.close().await;
+}
+
+#[tokio::test]
+async fn a_copy_is_that_of_its_document_although_another_host_had_the_body_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::open(dir.path());
+    let body = format!("{}<p>caf\u{e9}<a href=/pay>pay</a>", text());
+    let page_of = |number: u64, host: &str, charset: &str| {
+        let mut request = with_body(number, &body);
+        let page = request.page.as_mut().unwrap();
+        page.url = format!("http://{host}/login");
+        page.response_head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/html; charset={charset}\r\n\r\n").into();
+        request
+    };
+    let (phishing, bank) = (page_of(0, "phishing.test", "windows-1251"), page_of(1, "bank.test", "utf-8"));
+    let first = node.save(vec![phishing]).await.remove(0).archive.unwrap();
+    let second = node.save(vec![bank]).await.remove(0).archive.unwrap();
+    assert_eq!(first, second, "the body is kept once");
+    let document = Capture { url: "http://bank.test/login".to_owned(), at_ms: 0 };
+    for (record, document) in [
+        (Record::Position(second.clone()), Some(document.clone())),
+        (Record::Capture(document.clone()), None),
+        (Record::Capture(document.clone()), Some(document.clone())),
+    ] {
+        let request = ReadRequest { record: Some(record), form: ReadForm::Safe.into(), document };
+        let copy = node.client().read(request).await.unwrap().into_inner();
+        let body = String::from_utf8(copy.body.to_vec()).unwrap();
+        assert_eq!(copy.url, "http://bank.test/login");
+        assert!(body.ends_with("<p>caf\u{e9}<a href=\"http://bank.test/pay\">pay</a>"), "{body}");
+    }
+    let request = ReadRequest { record: Some(Record::Position(first)), form: ReadForm::Safe.into(), document: None };
+    let copy = node.client().read(request).await.unwrap().into_inner();
+    let body = String::from_utf8(copy.body.to_vec()).unwrap();
+    assert!(body.ends_with("<a href=\"http://phishing.test/pay\">pay</a>"), "{body}");
     node.close().await;
 }
 
@@ -123,7 +158,8 @@ async fn visits_survive_a_kill_and_stay_out_of_an_index_that_is_made_again() {
         assert_eq!(kept.iter().filter(|kind| *kind == "revisit").count(), 1, "{kept:?}");
         let newest = Record::Capture(Capture { url: url(0), at_ms: 0 });
         let indexed = async || {
-            let request = ReadRequest { record: Some(newest.clone()), form: ReadForm::AsReceived.into() };
+            let request =
+                ReadRequest { record: Some(newest.clone()), form: ReadForm::AsReceived.into(), document: None };
             node.client().read(request).await
         };
         let found = soon(async {

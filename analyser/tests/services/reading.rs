@@ -12,7 +12,7 @@ use tonic::Code;
 use crate::support::*;
 
 async fn try_read(node: &Node, record: Record, form: ReadForm) -> Result<ReadResponse, tonic::Status> {
-    let request = ReadRequest { record: Some(record), form: form.into() };
+    let request = ReadRequest { record: Some(record), form: form.into(), document: None };
     soon(node.client().read(request)).await.map(tonic::Response::into_inner)
 }
 

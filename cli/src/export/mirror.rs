@@ -14,7 +14,7 @@ use std::sync::Arc;
 use seine_analyser::rewrite::{Use, rewrite_css, rewrite_html};
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Description;
-use seine_proto::filesaver::v1::{ReadForm, ReadRequest, ReadResponse, read_request};
+use seine_proto::filesaver::v1::{Capture, ReadForm, ReadRequest, ReadResponse, read_request};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -82,7 +82,8 @@ pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
                 continue;
             };
             let record = Some(read_request::Record::Position(position));
-            let copy = match filesaver.read(ReadRequest { record, form: ReadForm::Decoded.into() }).await {
+            let document = Some(Capture { url: page.url.clone(), at_ms: page.fetched_at_ms });
+            let copy = match filesaver.read(ReadRequest { record, form: ReadForm::Decoded.into(), document }).await {
                 Ok(copy) => copy.into_inner(),
                 Err(status) if matches!(status.code(), tonic::Code::NotFound | tonic::Code::DataLoss) => {
                     eprintln!("{} is left out: {}", page.url, status.message());

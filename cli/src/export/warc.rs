@@ -64,7 +64,11 @@ impl Copier {
     }
 
     async fn read(&mut self, record: Record) -> Result<Option<ReadResponse>> {
-        match self.filesaver.read(ReadRequest { record: Some(record), form: ReadForm::Records.into() }).await {
+        match self
+            .filesaver
+            .read(ReadRequest { record: Some(record), form: ReadForm::Records.into(), document: None })
+            .await
+        {
             Ok(found) => Ok(Some(found.into_inner())),
             Err(status) if matches!(status.code(), Code::NotFound | Code::DataLoss) => Ok(None),
             Err(status) => Err(status.into()),

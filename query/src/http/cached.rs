@@ -13,7 +13,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use seine_common::document_id::DocumentId;
 use seine_proto::common::v1::ArchivePosition;
-use seine_proto::filesaver::v1::{CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
+use seine_proto::filesaver::v1::{Capture, CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
 use tonic::Code;
 
 use super::texts::Texts;
@@ -50,13 +50,14 @@ pub async fn show(State(state): State<HttpState>, ui: Ui, id: Result<Path<String
     };
     let Some(position) = document.archive.clone() else { return missing(ui, ui.texts.copy_not_kept) };
     let position = ArchivePosition { file: position.file, offset: position.offset, length: position.length };
-    match read(&state, ui, position).await {
+    match read(&state, ui, position, document.url.clone()).await {
         Ok(copy) => answer(ui, &document, &copy),
         Err(response) => response,
     }
 }
 
-async fn read(state: &HttpState, ui: Ui, position: ArchivePosition) -> Result<ReadResponse, Response> {
+/// The record at the position may be that of another page; the copy is that of the document all the same.
+async fn read(state: &HttpState, ui: Ui, position: ArchivePosition, url: String) -> Result<ReadResponse, Response> {
     let unavailable = || {
         let texts = ui.texts;
         let page =
@@ -65,7 +66,8 @@ async fn read(state: &HttpState, ui: Ui, position: ArchivePosition) -> Result<Re
     };
     let mut archive = state.service.archive.clone().ok_or_else(unavailable)?;
     let record = Some(read_request::Record::Position(position));
-    let reading = archive.read(ReadRequest { record, form: ReadForm::Safe.into() });
+    let document = Some(Capture { url, at_ms: 0 });
+    let reading = archive.read(ReadRequest { record, form: ReadForm::Safe.into(), document });
     match tokio::time::timeout(READ_TIMEOUT, reading).await {
         Ok(Ok(copy)) => Ok(copy.into_inner()),
         Ok(Err(status)) if matches!(status.code(), Code::NotFound | Code::DataLoss) => {

@@ -66,6 +66,14 @@ async fn a_copy_is_shown_without_scripts_in_a_sandbox_with_a_banner() {
     }
 }
 
+/// The id of the page with a word on a host.
+async fn id_on(server: &Running, word: &str, host: &str) -> String {
+    let path = format!("/api/v1/search?q={word}&site={host}");
+    let answer: Value = serde_json::from_str(&get(server, &path).await.text).unwrap();
+    assert_eq!(answer["total"], 1, "{answer}");
+    answer["hits"][0]["id"].as_str().expect("a hit has an id").to_owned()
+}
+
 #[tokio::test]
 async fn pages_that_nest_and_repeat_without_end_are_shown_and_the_process_lives() {
     let web = LiveWeb::new();
@@ -87,5 +95,33 @@ async fn pages_that_nest_and_repeat_without_end_are_shown_and_the_process_lives(
             assert!(copy.text.contains(&format!("It speaks of {word}.")), "{word}");
         }
         assert_eq!(get(&server, "/healthz").await.status, 200, "the process lives after {word}");
+    }
+}
+
+#[tokio::test]
+async fn links_of_a_copy_lead_to_its_own_host_although_another_had_the_same_page_first() {
+    let web = LiveWeb::new();
+    web.put("/robots.txt", "", &[]);
+    let words = "It is a page about lighthouses, long enough for the archive to keep it once. ".repeat(10);
+    let page = format!("<!doctype html><title>Bank</title><p>{words}</p><a href=/pay>pay</a><img src=a.png>");
+    web.put_file("/", "text/html", page.as_bytes());
+    let (seine, port) = (Seine::new(), web.host().rsplit(':').next().unwrap().to_owned());
+    let hosts = ["phishing.test", "bank.test"].map(|name| format!("{name}:{port}"));
+    for host in &hosts {
+        let run = seine.crawl(&format!("http://{host}/"), &["--delay", "0", "--resolve", &format!("{host}:127.0.0.1")]);
+        assert_eq!((run.code, run.count("pages")), (0, 1), "{run:?}");
+    }
+    let mirror = seine.data().join("mirror");
+    assert!(seine.run(&["export", "mirror", mirror.to_str().unwrap()]).status.success());
+    let server = seine.start(&["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]);
+    for host in &hosts {
+        let copy = get(&server, &format!("/cached/{}", id_on(&server, "lighthouses", host).await)).await;
+        assert_eq!(copy.status, 200, "{}", copy.text);
+        let file = std::fs::read_to_string(mirror.join(host.replace(':', "_")).join("index.html")).unwrap();
+        for (what, text) in [("the cached copy", &copy.text), ("the mirror", &file)] {
+            assert!(text.contains(&format!("href=\"http://{host}/pay\"")), "{what} of {host}: {text}");
+            let mut others = hosts.iter().filter(|other| *other != host);
+            assert!(others.all(|other| !text.contains(other.as_str())), "{what} of {host}: {text}");
+        }
     }
 }
