@@ -12,7 +12,7 @@ fn max_pages_saves_exactly_that_many_and_more_later_when_raised() {
     assert_eq!((run.code, run.count("pages"), run.count("indexed")), (0, 37, 37), "{run:?}");
     let run = seine.crawl(&web.url("/"), &flags("50"));
     assert_eq!((run.code, run.count("pages"), run.count("indexed")), (0, 50, 50), "{run:?}");
-    assert!(run.stderr.contains("max pages was 37, now 50"), "{}", run.stderr);
+    assert!(run.stderr.contains("max_pages was 37, now 50"), "{}", run.stderr);
     let run = seine.crawl(&web.url("/"), &flags("1000"));
     assert_eq!((run.code, run.count("pages")), (0, 81), "{run:?}");
 }
