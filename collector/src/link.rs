@@ -155,7 +155,7 @@ impl Link<'_> {
             }
             Down::Terms(terms) => {
                 let Some(crawl) = terms.crawl.map(Box::new) else { return Ok(()) };
-                tracing::info!(lease = terms.token, crawl = crawl.name, "the terms of a lease changed");
+                tracing::debug!(lease = terms.token, crawl = crawl.name, "the terms of a lease changed");
                 let event = Event::TermsChanged { crawl, pace: terms.pace, judge_again: terms.judge_again };
                 self.leases.tell(terms.token, event).map_err(full)?;
             }

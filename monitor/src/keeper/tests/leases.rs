@@ -172,3 +172,18 @@ fn a_host_goes_to_the_collector_of_its_slot_and_to_another_when_that_has_no_room
     let strangers = leased(&others).iter().filter(|host| owner(host) == "c").count();
     assert!(own == 8 || strangers == 0, "a host went elsewhere while its own collector had room");
 }
+
+#[test]
+fn a_lease_that_is_taken_back_at_once_is_heard_of_before_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    for number in 0..20 {
+        let name = format!("c{number}");
+        bench.add(crawl(&name, &[&format!("http://h{number}.test/")]));
+        let pause = SetCrawlStateRequest { name, state: CrawlState::Paused.into() };
+        bench.keeper.set_state(&pause).unwrap();
+        let lease = bench.hear_lease();
+        assert!(matches!(bench.hear(), monitor_message::Message::Revoke(revoke) if revoke.token == lease.token));
+        bench.give_back(lease.token, None);
+    }
+}
