@@ -2,18 +2,18 @@
 //!
 //! A [`Converter`] belongs to the analyser. It starts workers when there is work, gives each one document at a time,
 //! keeps those that answered for the next one, and kills those that take too long. Whatever becomes of a worker is a
-//! reason in words for its document and nothing to anybody else. What a worker does is in [`worker`], what it may use
-//! in [`limits`].
+//! reason in words for its document and nothing to anybody else. What a worker does is in [`worker`], the walls around it
+//! in [`sandbox`].
 //!
 //! Life of a worker: started → document, answer, document, answer … → its input is closed, or it is killed and reaped.
 //! One whose parent is gone finds its input closed and ends; so does one that is busy, at the latest when its time is up.
 
 pub mod worker;
-mod limits;
+pub mod sandbox;
 mod process;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -53,11 +53,14 @@ pub(crate) struct Converter {
     places: Semaphore,
     /// At most one for each place.
     idle: Mutex<Vec<WorkerProcess>>,
+    /// Walls that the kernel lacks are told once, not by every worker.
+    told_missing_walls: Once,
 }
 
 impl Converter {
     pub fn new(config: ConverterConfig) -> Self {
-        Self { places: Semaphore::new(config.workers), idle: Mutex::default(), config }
+        let places = Semaphore::new(config.workers);
+        Self { places, idle: Mutex::default(), told_missing_walls: Once::new(), config }
     }
 
     pub async fn convert(&self, format: &str, document: Bytes) -> Result<ConvertedDocument, Reason> {
@@ -83,6 +86,7 @@ impl Converter {
                 if worker.documents() < DOCUMENTS_PER_WORKER {
                     self.lock().push(worker);
                 }
+                self.tell_missing_walls(&response.missing_walls);
                 match response.result {
                     Some(convert_response::Result::Document(document)) => Ok(document),
                     Some(convert_response::Result::Failed(reason)) => Err(reason),
@@ -94,6 +98,14 @@ impl Converter {
                 worker.kill().await;
                 Err(format!("converting it took longer than {} seconds", self.config.timeout.as_secs_f64()))
             }
+        }
+    }
+
+    fn tell_missing_walls(&self, missing: &[String]) {
+        if !missing.is_empty() {
+            self.told_missing_walls.call_once(|| {
+                tracing::warn!(missing = missing.join("; "), "converters run without part of their sandbox");
+            });
         }
     }
 

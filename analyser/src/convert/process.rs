@@ -19,6 +19,7 @@ const END_DEADLINE: Duration = Duration::from_secs(5);
 const MAX_LAST_WORDS: u64 = 4 << 10;
 /// Signal numbers are the same on all Linux systems that Seine runs on.
 const SIGXCPU: i32 = 24;
+const SIGSYS: i32 = 31;
 
 #[derive(Debug)]
 pub(super) struct WorkerProcess {
@@ -108,6 +109,11 @@ impl WorkerProcess {
 fn cause(status: ExitStatus, said: &str, config: &ConverterConfig) -> Reason {
     if status.signal() == Some(SIGXCPU) {
         return format!("converting it took more than {} seconds of processor time", config.timeout.as_secs() + 1);
+    }
+    if status.signal() == Some(SIGSYS) {
+        // No document needs that: a parser is broken, and somebody may be using it.
+        tracing::warn!("a document made its converter ask the system for more than its sandbox allows; it was ended");
+        return "it made the converter ask the system for more than its sandbox allows".to_owned();
     }
     if said.contains("memory allocation of") || said.contains("capacity overflow") {
         return format!("converting it needs more than {} bytes of memory", config.memory_bytes);

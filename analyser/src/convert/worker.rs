@@ -10,7 +10,8 @@ use prost::Message;
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_proto::analyser::v1::{ConvertRequest, ConvertResponse, convert_response};
 
-use super::{convert_here, limits};
+use super::convert_here;
+use super::sandbox::{self, limits};
 
 /// The name of the command that starts a worker.
 pub const COMMAND: &str = "convert-worker";
@@ -35,14 +36,14 @@ pub fn run(limits: WorkerLimits) -> ExitCode {
 }
 
 fn serve(limits: WorkerLimits, mut input: impl Read, mut output: impl Write) -> io::Result<()> {
-    limits::confine(limits.memory_bytes)?;
+    let missing_walls = sandbox::enter(limits.memory_bytes)?;
     while let Some(request) = read_request(&mut input)? {
         limits::allow_cpu_seconds(limits.cpu_seconds)?;
         let result = match convert_here(&request.format, &request.document) {
             Ok(document) => convert_response::Result::Document(document),
             Err(reason) => convert_response::Result::Failed(reason),
         };
-        let response = ConvertResponse { result: Some(result) }.encode_to_vec();
+        let response = ConvertResponse { result: Some(result), missing_walls: missing_walls.clone() }.encode_to_vec();
         let length = u32::try_from(response.len()).map_err(io::Error::other)?;
         output.write_all(&length.to_le_bytes())?;
         output.write_all(&response)?;

@@ -191,6 +191,82 @@ async fn programs_that_are_no_workers_leave_documents_unconverted() {
     node.close().await;
 }
 
+/// How a process ended that tried to break out of these walls.
+fn attempt(walls: &str, what: &str) -> std::process::Output {
+    Command::new(worker()).args(["attempt", walls, what]).stdin(Stdio::piped()).output().unwrap()
+}
+
+const SIGSYS: i32 = 31;
+
+#[test]
+fn a_worker_that_has_closed_a_descriptor_is_ended_when_it_opens_connects_or_executes() {
+    use std::os::unix::process::ExitStatusExt;
+    for what in ["open", "socket", "connect", "connect-tcp", "execute"] {
+        let ended = attempt("all", what);
+        assert_eq!(ended.status.signal(), Some(SIGSYS), "{what}: {ended:?}");
+    }
+    // By the filter, not by the limits: with those alone the same attempts succeed.
+    for what in ["open", "socket", "connect", "execute"] {
+        let ended = attempt("limits", what);
+        assert_eq!(ended.status.code(), Some(0), "{what}: {ended:?}");
+    }
+}
+
+#[test]
+fn landlock_alone_denies_files_and_programs_to_a_worker() {
+    for what in ["open", "execute"] {
+        let ended = attempt("landlock", what);
+        assert_eq!(ended.status.code(), Some(1), "{what}: {ended:?}");
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("Permission denied"), "{what}: {ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_makes_its_worker_break_out_says_so_and_the_next_one_is_converted() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::open(dir.path());
+    // The first worker is one that opens a file, the second an ordinary one.
+    let worker = worker().display().to_string();
+    let then = format!("[ $(wc -l < {}/started) = 1 ] && exec {worker} attempt all open", dir.path().display());
+    let program = script(dir.path(), &format!("{then}\nexec {worker} \"$@\""));
+    let descriptions = described(&node, config(program, 60), &[PDF, PDF]).await;
+    assert!(descriptions[0].not_converted.contains("its sandbox allows"), "{}", descriptions[0].not_converted);
+    assert!(descriptions[1].text.contains("žluťoučký"), "{}", descriptions[1].not_converted);
+    node.close().await;
+}
+
+#[tokio::test]
+async fn every_format_is_converted_inside_the_sandbox() {
+    const FILES: [(&str, &[u8], &str); 5] = [
+        ("drawn.pdf", PDF, "žluťoučký"),
+        ("printed.pdf", include_bytes!("../data/printed.pdf"), ""),
+        ("letter.docx", include_bytes!("../data/letter.docx"), ""),
+        ("table.xlsx", include_bytes!("../data/table.xlsx"), ""),
+        ("minutes.odt", include_bytes!("../data/minutes.odt"), ""),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::open(dir.path());
+    let program = script(dir.path(), &format!("exec {} \"$@\"", worker().display()));
+    let (sender, mut stream) = open(analyser(node.channel(), config(program, 60))).await;
+    for (number, (name, body, words)) in (0u64..).zip(FILES) {
+        let mut request = document(number, body);
+        let page = request.page.as_mut().unwrap();
+        page.url = format!("http://example.org/{name}");
+        page.headers[0].value = "application/octet-stream".into();
+        sender.send(request).await.unwrap();
+        assert!(matches!(next(&mut stream).await, (_, Event::Parsed(_))));
+        assert!(matches!(next(&mut stream).await, (_, Event::Saved(_))));
+        let (entries, _) = node.read_log(0).await;
+        let description = description(entries.last().unwrap());
+        assert!(!description.text.is_empty() && description.text.contains(words), "{name}: {description:?}");
+    }
+    let workers = started(dir.path());
+    assert_eq!(workers.len(), 1, "one worker has read them all");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", workers[0])).unwrap();
+    assert!(status.contains("NoNewPrivs:\t1") && status.contains("Seccomp:\t2"), "{status}");
+    node.close().await;
+}
+
 #[test]
 fn a_worker_whose_parent_is_gone_ends() {
     let mut command = Command::new(worker());

@@ -1,6 +1,7 @@
-//! What a worker process may use, set by itself before it reads anything from outside.
+//! What a worker process may use of the machine: memory, processor time, and no descriptors beside its three pipes.
 //!
-//! After this it can open neither files nor sockets: its three pipes are all the descriptors it may have.
+//! Limits count and do not look: a worker that closes a pipe may open something else in its place. The other walls are for
+//! that.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -9,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 const DESCRIPTORS: u64 = 3;
 
 /// For the whole life of the process; can never be raised again.
-pub(super) fn confine(memory_bytes: u64) -> std::io::Result<()> {
+pub fn confine(memory_bytes: u64) -> std::io::Result<()> {
     fix(Resource::As, memory_bytes)?;
     fix(Resource::Core, 0)?;
     fix(Resource::Fsize, 0)?;
@@ -24,10 +25,14 @@ fn fix(resource: Resource, limit: u64) -> std::io::Result<()> {
 }
 
 /// From now on so many seconds of processor time; then the kernel ends the process.
-pub(super) fn allow_cpu_seconds(seconds: u64) -> std::io::Result<()> {
-    let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or_default();
+pub(crate) fn allow_cpu_seconds(seconds: u64) -> std::io::Result<()> {
+    let used = used_cpu_seconds();
     let maximum = getrlimit(Resource::Cpu).maximum;
     // The limit counts whole seconds, and the one that has begun is not over.
     let current = (used + seconds + 1).min(maximum.unwrap_or(u64::MAX));
     Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(current), maximum })?)
+}
+
+pub(crate) fn used_cpu_seconds() -> u64 {
+    u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or_default()
 }
