@@ -5,6 +5,7 @@
 //! - [`tls_web`]: pages behind TLS.
 //! - [`demo_web`]: the three small hosts that Seine ships for its demo.
 //! - [`eventually`]: waiting with a deadline instead of sleeping.
+//! - [`sandbox`]: Seine's own programs; [`system_calls`]: the same on systems that allow them less.
 
 pub mod fake_web;
 pub mod live_web;
@@ -12,6 +13,7 @@ pub mod tls_web;
 pub mod demo_web;
 pub mod eventually;
 pub mod sandbox;
+pub mod system_calls;
 
 pub use eventually::eventually;
 pub use fake_web::{FakeWeb, FakeWebConfig, RecordedRequest};

@@ -201,6 +201,11 @@ impl Running {
         word.unwrap_or_else(|| panic!("no {kind} address in {:?}", self.ready)).to_owned()
     }
 
+    /// Its number.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it as Ctrl-C does and gives its exit code.
     pub fn interrupt(mut self) -> i32 {
         interrupt(&self.child);

@@ -24,6 +24,7 @@ mod replay;
 mod exporting;
 mod cached;
 mod documents;
+mod confined;
 mod commands;
 mod server;
 mod admin_over_grpc;
