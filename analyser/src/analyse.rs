@@ -1,11 +1,11 @@
 //! All stages of the analysis as one pure function: a page in, everything it says out.
 //!
 //! Keeps no state and touches no disk or network, so that tests and benches call it directly. Documents leave it half
-//! way: [`begin`] finds that a page is one, a worker process converts it, and [`finish`] makes the analysis of that.
+//! way: [`begin`] finds that a page is one, a worker process converts it, and [`finish`] makes the analysis of that. So do
+//! pages that decode to more than their caller has room for: they are begun again when there is room.
 
-use std::borrow::Cow;
+use std::time::Duration;
 
-use bytes::Bytes;
 use seine_common::url::CanonicalUrl;
 use seine_proto::analyser::v1::ConvertedDocument;
 use seine_proto::common::v1::{DescribedLink, Description, FetchedPage, LinkKind};
@@ -13,7 +13,7 @@ use seine_proto::common::v1::{DescribedLink, Description, FetchedPage, LinkKind}
 use crate::content_type::ContentType;
 use crate::convert::ConverterConfig;
 use crate::dates::parse_date;
-use crate::decode;
+use crate::decode::{self, MAX_DECODED_BYTES};
 use crate::document;
 use crate::error::Error;
 use crate::extract::links::{Link, LinkCollector, refresh_target};
@@ -37,11 +37,19 @@ pub struct AnalyserConfig {
     pub keeps_ip: bool,
     /// Without one, documents are not converted.
     pub converter: Option<ConverterConfig>,
+    /// How long pages wait for documents that no converter takes, before documents are given up.
+    pub document_patience: Duration,
 }
 
 impl Default for AnalyserConfig {
     fn default() -> Self {
-        Self { product_token: "seine".to_owned(), wanted_languages: Vec::new(), keeps_ip: false, converter: None }
+        Self {
+            product_token: "seine".to_owned(),
+            wanted_languages: Vec::new(),
+            keeps_ip: false,
+            converter: None,
+            document_patience: Duration::from_secs(10),
+        }
     }
 }
 
@@ -63,46 +71,58 @@ pub(crate) enum Begun {
     Analysed(Box<Analysis>),
     /// It must be converted first.
     Document(Document),
+    /// It decodes to more than was allowed.
+    Larger,
 }
 
-/// A document on its way to a converter.
+/// What is known of a page that a converter has to read.
 pub(crate) struct Document {
     pub format: &'static str,
     pub content_type: ContentType,
-    /// Content encoding undone.
-    pub body: Bytes,
+}
+
+impl Document {
+    /// By the header alone, where that decides; the page is not decoded.
+    pub fn of_header(page: &FetchedPage) -> Option<Self> {
+        let content_type = ContentType::of(header(page, "content-type").next(), "", b"");
+        let format = document::of_content_type(&content_type.name)?;
+        (!page.body.is_empty()).then(|| Self { format: format.name(), content_type })
+    }
 }
 
 /// All but documents: those are described as not converted, because converting them needs a worker process.
 pub fn analyse(page: &FetchedPage, config: &AnalyserConfig) -> Result<Analysis, Error> {
-    match begin(page, config)? {
+    match begin(page, config, MAX_DECODED_BYTES)? {
         Begun::Analysed(analysis) => Ok(*analysis),
         Begun::Document(document) => {
             finish(page, config, document.content_type, Err("no converter is running".to_owned()))
         }
+        Begun::Larger => unreachable!("nothing decodes to more than that"),
     }
 }
 
-pub(crate) fn begin(page: &FetchedPage, config: &AnalyserConfig) -> Result<Begun, Error> {
+/// `limit` is how much the body may decode to, at most [`MAX_DECODED_BYTES`], where every body is cut.
+pub(crate) fn begin(page: &FetchedPage, config: &AnalyserConfig, limit: usize) -> Result<Begun, Error> {
     let url = CanonicalUrl::parse(&page.url)?;
     let encodings: Vec<&str> = header(page, "content-encoding").collect();
-    let decoded = decode::decode(&encodings, &page.body);
+    let decoded = decode::decode_up_to(&encodings, &page.body, limit);
+    let is_cut = decoded.as_ref().is_some_and(|decoded| decoded.is_cut);
+    let decoded = decoded.map(|decoded| decoded.bytes);
     let body = decoded.as_deref().unwrap_or_default();
     let content_type = ContentType::of(header(page, "content-type").next(), url.path_and_query(), body);
     if let Some(format) = document::of_content_type(&content_type.name)
         && !body.is_empty()
     {
-        let body = match decoded {
-            Some(Cow::Owned(body)) => Bytes::from(body),
-            _ => page.body.clone(),
-        };
-        return Ok(Begun::Document(Document { format: format.name(), content_type, body }));
+        return Ok(Begun::Document(Document { format: format.name(), content_type }));
+    }
+    if is_cut && limit < MAX_DECODED_BYTES {
+        return Ok(Begun::Larger);
     }
     let source =
         Source { body, charset: content_type.charset.as_deref(), url: &url, product_token: token(page, config) };
     let links = header_links(page, &url);
     let content = match format::of(&content_type.name, body) {
-        _ if decoded.is_none() => not_converted(links, "its content encoding cannot be undone".to_owned()),
+        _ if decoded.is_none() => not_converted(links, unconverted::UNKNOWN_ENCODING.to_owned()),
         Some(format) => format.read(&source, links),
         None if body.is_empty() => not_converted(links, "it is empty".to_owned()),
         None => not_converted(links, unconverted::no_converter(&content_type.name)),
@@ -144,7 +164,7 @@ pub(crate) fn finish(
     Ok(describe(page, config, &url, content_type, content))
 }
 
-fn header<'p>(page: &'p FetchedPage, name: &'static str) -> impl Iterator<Item = &'p str> {
+pub(crate) fn header<'p>(page: &'p FetchedPage, name: &'static str) -> impl Iterator<Item = &'p str> {
     page.headers.iter().filter(move |header| header.name == name).map(|header| header.value.as_str())
 }
 

@@ -63,12 +63,18 @@ impl Converter {
         Self { places, idle: Mutex::default(), told_missing_walls: Once::new(), config }
     }
 
-    pub async fn convert(&self, format: &str, document: Bytes) -> Result<ConvertedDocument, Reason> {
+    /// `document` as received: its content encodings are undone by the worker, within the worker's memory.
+    pub async fn convert(
+        &self,
+        format: &str,
+        content_encodings: Vec<String>,
+        document: Bytes,
+    ) -> Result<ConvertedDocument, Reason> {
         if document.len() > MAX_DOCUMENT_BYTES {
             return Err(format!("it has {} bytes; at most {MAX_DOCUMENT_BYTES} can be converted", document.len()));
         }
         let _place = self.places.acquire().await.expect("it is never closed");
-        let result = self.ask_worker(ConvertRequest { format: format.to_owned(), document }).await;
+        let result = self.ask_worker(ConvertRequest { format: format.to_owned(), document, content_encodings }).await;
         metrics::document_converted(format, result.is_ok());
         result
     }

@@ -23,7 +23,21 @@ const BROTLI_BUFFER_BYTES: usize = 16 << 10;
 ///
 /// `None` when an encoding is unknown.
 pub(crate) fn decode<'b>(encodings: &[&str], body: &'b [u8]) -> Option<Cow<'b, [u8]>> {
+    decode_up_to(encodings, body, MAX_DECODED_BYTES).map(|decoded| decoded.bytes)
+}
+
+/// What was decoded within a limit.
+pub(crate) struct Decoded<'b> {
+    pub bytes: Cow<'b, [u8]>,
+    /// There is more, or as much as the limit to the byte.
+    pub is_cut: bool,
+}
+
+/// No layer gives more than `limit` bytes, nor takes more memory than about that.
+pub(crate) fn decode_up_to<'b>(encodings: &[&str], body: &'b [u8], limit: usize) -> Option<Decoded<'b>> {
+    let limit = limit.min(MAX_DECODED_BYTES);
     let mut decoded = Cow::Borrowed(body);
+    let mut is_cut = false;
     let layers = encodings.iter().flat_map(|value| value.split(',')).map(str::trim);
     let layers: Vec<&str> = layers.filter(|layer| !layer.is_empty() && !is(layer, "identity")).collect();
     if layers.len() > MAX_LAYERS {
@@ -31,22 +45,23 @@ pub(crate) fn decode<'b>(encodings: &[&str], body: &'b [u8]) -> Option<Cow<'b, [
     }
     for layer in layers.into_iter().rev() {
         let undone = if is(layer, "gzip") || is(layer, "x-gzip") {
-            gunzip(&decoded)
+            gunzip(&decoded, limit)
         } else if is(layer, "deflate") {
-            Some(inflate(&decoded))
+            Some(inflate(&decoded, limit))
         } else if is(layer, "br") {
-            Some(read_limited(brotli_decompressor::Decompressor::new(&*decoded, BROTLI_BUFFER_BYTES)))
+            Some(read_limited(brotli_decompressor::Decompressor::new(&*decoded, BROTLI_BUFFER_BYTES), limit))
         } else if is(layer, "zstd") {
-            Some(unzstd(&decoded))
+            Some(unzstd(&decoded, limit))
         } else {
             return None;
         };
+        is_cut |= undone.as_ref().is_some_and(|undone| undone.len() >= limit);
         decoded = undone.map_or(decoded, Cow::Owned);
     }
     if decoded.len() > MAX_DECODED_BYTES {
         decoded = Cow::Owned(decoded[..MAX_DECODED_BYTES].to_vec());
     }
-    Some(decoded)
+    Some(Decoded { bytes: decoded, is_cut })
 }
 
 fn is(layer: &str, name: &str) -> bool {
@@ -54,14 +69,14 @@ fn is(layer: &str, name: &str) -> bool {
 }
 
 /// All members one after the other. `None` when the bytes are not gzip at all: some servers only say so.
-fn gunzip(mut input: &[u8]) -> Option<Vec<u8>> {
+fn gunzip(mut input: &[u8], limit: usize) -> Option<Vec<u8>> {
     const MAGIC: [u8; 2] = [0x1f, 0x8b];
     if !input.starts_with(&MAGIC) {
         return None;
     }
     let mut out = Vec::new();
     for _ in 0..MAX_MEMBERS {
-        match pump(Decompress::new_gzip(15), input, &mut out) {
+        match pump(Decompress::new_gzip(15), input, &mut out, limit) {
             Some(consumed) if input[consumed..].starts_with(&MAGIC) => input = &input[consumed..],
             _ => break,
         }
@@ -70,27 +85,26 @@ fn gunzip(mut input: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// With the zlib wrapper that the standard asks for, or without, as many servers send it.
-fn inflate(input: &[u8]) -> Vec<u8> {
+fn inflate(input: &[u8], limit: usize) -> Vec<u8> {
     let wrapped = matches!(input, [method, flags, ..]
         if method & 0x0f == 8 && u16::from_be_bytes([*method, *flags]).is_multiple_of(31));
     let mut out = Vec::new();
-    pump(Decompress::new(wrapped), input, &mut out);
+    pump(Decompress::new(wrapped), input, &mut out, limit);
     out
 }
 
 /// Appends what one stream decodes to. The number of bytes the stream took, or `None` when it broke or hit the limit.
-fn pump(mut stream: Decompress, input: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+fn pump(mut stream: Decompress, input: &[u8], out: &mut Vec<u8>, limit: usize) -> Option<usize> {
     loop {
         if out.len() == out.capacity() {
-            out.reserve(
-                out.len().max(FIRST_OUTPUT_BYTES).min(MAX_DECODED_BYTES - out.len().min(MAX_DECODED_BYTES) + 1),
-            );
+            // Exactly, so that growing never takes twice the limit.
+            out.reserve_exact(out.len().max(FIRST_OUTPUT_BYTES).min(limit - out.len().min(limit) + 1));
         }
         let consumed = stream.total_in() as usize;
         let produced = out.len();
         let status = stream.decompress_vec(&input[consumed..], out, FlushDecompress::None);
-        if out.len() >= MAX_DECODED_BYTES {
-            out.truncate(MAX_DECODED_BYTES);
+        if out.len() >= limit {
+            out.truncate(limit);
             return None;
         }
         match status {
@@ -101,27 +115,27 @@ fn pump(mut stream: Decompress, input: &[u8], out: &mut Vec<u8>) -> Option<usize
     }
 }
 
-fn unzstd(input: &[u8]) -> Vec<u8> {
+fn unzstd(input: &[u8], limit: usize) -> Vec<u8> {
     let Ok(mut decoder) = zstd::stream::read::Decoder::with_buffer(input) else {
         return Vec::new();
     };
     match decoder.window_log_max(ZSTD_WINDOW_LOG) {
-        Ok(()) => read_limited(decoder),
+        Ok(()) => read_limited(decoder, limit),
         Err(_) => Vec::new(),
     }
 }
 
 /// Reads in pieces, so that an error costs no more than the piece it is met in.
-fn read_limited(mut reader: impl Read) -> Vec<u8> {
+fn read_limited(mut reader: impl Read, limit: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut piece = [0; 4 << 10];
-    while out.len() < MAX_DECODED_BYTES {
+    while out.len() < limit {
         match reader.read(&mut piece) {
             Ok(0) | Err(_) => break,
             Ok(length) => out.extend_from_slice(&piece[..length]),
         }
     }
-    out.truncate(MAX_DECODED_BYTES);
+    out.truncate(limit);
     out
 }
 
@@ -210,6 +224,25 @@ mod tests {
         ] {
             assert_eq!(decode(&[encoding], &body).unwrap().len(), MAX_DECODED_BYTES, "{encoding}");
         }
+    }
+
+    #[test]
+    fn a_body_that_opens_to_more_than_is_allowed_says_that_it_is_cut() {
+        let zeros = vec![0u8; 300_000];
+        for (encoding, body) in [
+            ("gzip", gzip(&zeros)),
+            ("deflate", zlib(&zeros)),
+            ("br", BROTLI_BOMB.to_vec()),
+            ("zstd", zstd::encode_all(&zeros[..], 1).unwrap()),
+            // The inner layer is small, what is in it is not.
+            ("deflate, gzip", gzip(&zlib(&zeros))),
+        ] {
+            let cut = decode_up_to(&[encoding], &body, 100_000).unwrap();
+            assert_eq!((cut.bytes.len(), cut.is_cut), (100_000, true), "{encoding}");
+            let whole = decode_up_to(&[encoding], &body, MAX_DECODED_BYTES).unwrap();
+            assert_eq!(whole.is_cut, encoding == "br", "{encoding}");
+        }
+        assert!(!decode_up_to(&[], &zeros, 100_000).unwrap().is_cut, "nothing is decoded, so nothing grows");
     }
 
     #[test]

@@ -1,36 +1,38 @@
 //! One stream of pages from a collector: each is analysed, answered, handed to the filesaver, and answered again.
 //!
-//! One task owns everything about the stream. A page is in exactly one place: with the CPU pool or a converter, or with
-//! the filesaver (`saving`), or gone. When too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector
-//! back. Pages may overtake each other; for one page, `parsed` always comes before `saved` or `failed`.
+//! One task owns everything about the stream. A page is in exactly one place: waiting in its [`lanes`], at [`work`] with the
+//! CPU pool or a converter, with the filesaver (`saving`), or gone. What it holds in memory is counted ([`held_bytes`]). When
+//! too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector back. Pages may overtake each
+//! other; for one page, `parsed` always comes before `saved` or `failed`.
 
+mod held_bytes;
+mod lanes;
+mod work;
 mod filesaver_link;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse, ParsedPage, SavedPage, analyse_response::Event};
-use seine_proto::common::v1::FetchedPage;
 use seine_proto::filesaver::v1::{SaveRequest, SaveResponse, save_response};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
-use crate::analyse::{AnalyserConfig, Analysis, Begun, Document, begin, finish};
-use crate::convert::Converter;
-use crate::cpu_pool::CpuPool;
 use crate::error::Error;
 use crate::filesaver::NOT_MODIFIED;
-use crate::filtering::{self, CompiledFilters};
 use crate::metrics;
 use crate::sitemap;
 use filesaver_link::FilesaverLink;
+pub use held_bytes::HeldBytes;
+use lanes::{DOCUMENTS_PER_STREAM, Lanes, PAGES_PER_STREAM, UnderWay};
+pub(crate) use work::Tools;
+use work::{Done, Worked, described_bytes};
 
-/// Pages of one stream that are under way at once.
-pub(crate) const PAGES_PER_STREAM: usize = 128;
-/// Bodies of one stream that are under way at once, but for the last one.
-const BYTES_PER_STREAM: usize = 64 << 20;
+/// Pages of one stream that can be with the filesaver at once.
+const SAVING_PER_STREAM: usize = PAGES_PER_STREAM + DOCUMENTS_PER_STREAM;
 /// Every page is answered twice.
 pub(crate) const ANSWERS_PER_STREAM: usize = 2 * PAGES_PER_STREAM;
 
@@ -39,116 +41,45 @@ type Answers = mpsc::Sender<Result<AnalyseResponse, Status>>;
 /// The collector does not take answers any more.
 struct Gone;
 
-/// What all streams share.
-#[derive(Clone)]
-pub(crate) struct Tools {
-    pub config: Arc<AnalyserConfig>,
-    pub cpu: CpuPool,
-    pub converter: Option<Arc<Converter>>,
-    /// Of all collectors' crawls.
-    pub filters: Arc<CompiledFilters>,
-}
-
-impl Tools {
-    async fn read(self, page: FetchedPage) -> Result<Done, Error> {
-        if page.sitemap {
-            return self.cpu.run(move || sitemap::read(&page)).await?.map(Done::Sitemap);
-        }
-        self.analyse(page).await.map(|done| Done::Page(Box::new(done)))
-    }
-
-    /// While a document is with its converter, neither a thread nor the stream waits for it.
-    async fn analyse(self, page: FetchedPage) -> Result<(FetchedPage, Analysis), Error> {
-        let (config, filters) = (Arc::clone(&self.config), Arc::clone(&self.filters));
-        let work = move || {
-            let begun = begin(&page, &config)?;
-            Ok(match begun {
-                Begun::Analysed(analysis) => Begin::Done(decided(page, *analysis, &filters)),
-                Begun::Document(document) => Begin::Converts(page, document),
-            })
-        };
-        let (page, document) = match self.cpu.run(work).await.and_then(|result| result)? {
-            Begin::Done(done) => return Ok(done),
-            Begin::Converts(page, document) => (page, document),
-        };
-        let converted = match &self.converter {
-            Some(converter) => converter.convert(document.format, document.body).await,
-            None => Err("no converter is running".to_owned()),
-        };
-        if let Err(reason) = &converted {
-            tracing::debug!(url = page.url, reason, "document not converted");
-        }
-        let (config, filters, content_type) = (self.config, self.filters, document.content_type);
-        let work = move || {
-            let analysis = finish(&page, &config, content_type, converted)?;
-            Ok(decided(page, analysis, &filters))
-        };
-        self.cpu.run(work).await.and_then(|result| result)
-    }
-}
-
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly all are of the large kind, and a box would be an allocation for each"
-)]
-enum Begin {
-    Done((FetchedPage, Analysis)),
-    Converts(FetchedPage, Document),
-}
-
-/// The last word of the crawl's filters, which need not travel on then.
-fn decided(mut page: FetchedPage, mut analysis: Analysis, filters: &CompiledFilters) -> (FetchedPage, Analysis) {
-    filtering::apply(&page, &mut analysis, filters);
-    (page.enumeration, page.generation) = (None, None);
-    (page, analysis)
-}
-
 pub(crate) struct Intake {
     tools: Tools,
     answers: Answers,
     link: FilesaverLink,
-    analysing: JoinSet<Analysed>,
+    lanes: Lanes,
+    at_work: JoinSet<Worked>,
     /// The caller's page for each number under which the filesaver knows it.
     saving: HashMap<u64, UnderWay>,
     next_number: u64,
-    bytes_under_way: usize,
-}
-
-#[derive(Clone, Copy)]
-struct UnderWay {
-    page_id: u64,
-    bytes: usize,
-}
-
-struct Analysed {
-    under_way: UnderWay,
-    result: Result<Done, Error>,
-}
-
-enum Done {
-    Page(Box<(FetchedPage, Analysis)>),
-    Sitemap(sitemap::Sitemap),
 }
 
 impl Intake {
-    pub fn new(filesaver: Channel, tools: Tools, answers: Answers) -> Self {
+    pub fn new(filesaver: Channel, tools: Tools, held: &Arc<HeldBytes>, answers: Answers) -> Self {
+        let workers = tools.config.converter.as_ref().map_or(1, |converter| converter.workers);
+        let lanes = Lanes::new(held, workers, tools.config.document_patience);
         Self {
             tools,
             answers,
             link: FilesaverLink::new(filesaver),
-            analysing: JoinSet::new(),
+            lanes,
+            at_work: JoinSet::new(),
             saving: HashMap::new(),
             next_number: 0,
-            bytes_under_way: 0,
         }
     }
 
     /// Until the collector has closed the stream and every page of it is answered, or until it is gone.
     pub async fn run(mut self, mut pages: Streaming<AnalyseRequest>) {
         let mut is_open = true;
-        while is_open || !self.analysing.is_empty() || !self.saving.is_empty() {
+        loop {
+            while let Some(job) = self.lanes.next() {
+                self.at_work.spawn(self.tools.clone().work(job));
+            }
+            if !is_open && self.lanes.is_empty() && self.at_work.is_empty() && self.saving.is_empty() {
+                return;
+            }
+            let patience = self.lanes.patience_ends();
             let step = tokio::select! {
-                message = pages.message(), if is_open && self.has_room() => match message {
+                message = pages.message(), if is_open && self.lanes.have_room() => match message {
                     Ok(Some(request)) => self.accept(request).await,
                     Ok(None) => { is_open = false; Ok(()) }
                     Err(status) => {
@@ -157,13 +88,17 @@ impl Intake {
                         Ok(())
                     }
                 },
-                Some(analysed) = self.analysing.join_next() => {
-                    self.analysed(analysed.expect("analysing tasks neither panic nor are aborted")).await
+                Some(worked) = self.at_work.join_next() => {
+                    self.worked(worked.expect("tasks that read pages neither panic nor are aborted")).await
                 }
                 response = self.link.next(), if !self.saving.is_empty() => match response {
                     Ok(response) => self.answered(response).await,
                     Err(reason) => self.link_broke(&reason).await,
                 },
+                () = tokio::time::sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
+                    self.give_up_documents();
+                    Ok(())
+                }
                 () = self.answers.closed() => Err(Gone),
             };
             if let Err(Gone) = step {
@@ -172,45 +107,51 @@ impl Intake {
         }
     }
 
-    fn has_room(&self) -> bool {
-        self.analysing.len() + self.saving.len() < PAGES_PER_STREAM && self.bytes_under_way < BYTES_PER_STREAM
-    }
-
     async fn accept(&mut self, request: AnalyseRequest) -> Result<(), Gone> {
         let page_id = request.page_id;
         if request.withdrawn.is_some() {
             let request = SaveRequest { withdrawn: request.withdrawn, ..SaveRequest::default() };
-            return self.save(UnderWay { page_id, bytes: 0 }, request).await;
+            return self.save(self.lanes.pass(page_id, 0), request).await;
         }
         let Some(page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
         if page.status == NOT_MODIFIED {
-            return self
-                .save(UnderWay { page_id, bytes: 0 }, SaveRequest { page: Some(page), ..SaveRequest::default() })
-                .await;
+            let under_way = self.lanes.pass(page_id, page.body.len());
+            return self.save(under_way, SaveRequest { page: Some(page), ..SaveRequest::default() }).await;
         }
-        let under_way = UnderWay { page_id, bytes: page.body.len() };
-        self.bytes_under_way += under_way.bytes;
-        let tools = self.tools.clone();
-        self.analysing.spawn(async move { Analysed { under_way, result: tools.read(page).await } });
+        self.lanes.push(page_id, page);
         Ok(())
     }
 
+    fn give_up_documents(&mut self) {
+        let given_up = self.lanes.give_up_documents();
+        tracing::warn!(
+            documents = given_up.len(),
+            "converters are busy for long; documents are saved without their text"
+        );
+        for job in given_up {
+            self.at_work.spawn(self.tools.clone().work(job));
+        }
+    }
+
     /// The page is parsed: the collector learns what it says, the filesaver gets it.
-    async fn analysed(&mut self, Analysed { under_way, result }: Analysed) -> Result<(), Gone> {
+    async fn worked(&mut self, Worked { mut under_way, result }: Worked) -> Result<(), Gone> {
         let page_id = under_way.page_id;
         let (page, analysis) = match result {
             Ok(Done::Page(done)) => *done,
-            Ok(Done::Sitemap(sitemap)) => {
-                self.bytes_under_way -= under_way.bytes;
-                return self.sitemap_read(page_id, sitemap).await;
+            Ok(Done::Sitemap(sitemap)) => return self.sitemap_read(page_id, sitemap).await,
+            Ok(Done::Larger(page)) => {
+                self.lanes.push_large(under_way, *page);
+                return Ok(());
             }
-            Err(error) => {
-                self.bytes_under_way -= under_way.bytes;
-                return self.failed(page_id, error.to_string()).await;
+            Ok(Done::Document(page, document)) => {
+                self.lanes.push_document(under_way, *page, document);
+                return Ok(());
             }
+            Err(error) => return self.failed(page_id, error.to_string()).await,
         };
+        under_way.was_read(described_bytes(&analysis));
         metrics::page_analysed(page.body.len() as u64);
         let parsed = ParsedPage {
             links: analysis.follow,
@@ -251,17 +192,13 @@ impl Intake {
                 self.saving.insert(number, under_way);
                 Ok(())
             }
-            Err(reason) => {
-                self.bytes_under_way -= under_way.bytes;
-                self.failed(under_way.page_id, reason).await
-            }
+            Err(reason) => self.failed(under_way.page_id, reason).await,
         }
     }
 
     /// The filesaver has answered.
     async fn answered(&mut self, response: SaveResponse) -> Result<(), Gone> {
         let Some(under_way) = self.saving.remove(&response.page_id) else { return Ok(()) };
-        self.bytes_under_way -= under_way.bytes;
         match response.result {
             Some(save_response::Result::Saved(saved)) => {
                 let saved = SavedPage { archive: saved.archive, log_offset: saved.log_offset };
@@ -276,7 +213,6 @@ impl Intake {
     async fn link_broke(&mut self, reason: &str) -> Result<(), Gone> {
         tracing::warn!(reason, pages = self.saving.len(), "stream to the filesaver broke");
         for under_way in std::mem::take(&mut self.saving).into_values() {
-            self.bytes_under_way -= under_way.bytes;
             self.failed(under_way.page_id, reason.to_owned()).await?;
         }
         Ok(())

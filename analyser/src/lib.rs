@@ -43,4 +43,5 @@ mod error;
 
 pub use analyse::{AnalyserConfig, Analysis, analyse};
 pub use error::Error;
+pub use intake::HeldBytes;
 pub use owned_stream::OwnedStream;

@@ -1,6 +1,6 @@
 //! The counters of this crate.
 
-use metrics::counter;
+use metrics::{counter, gauge};
 
 pub(crate) fn page_analysed(bytes: u64) {
     counter!("seine_analyser_pages_total").increment(1);
@@ -9,6 +9,11 @@ pub(crate) fn page_analysed(bytes: u64) {
 
 pub(crate) fn page_failed() {
     counter!("seine_analyser_failed_total").increment(1);
+}
+
+/// By all pages that are under way.
+pub(crate) fn bytes_held(bytes: usize) {
+    gauge!("seine_analyser_held_bytes").set(bytes as f64);
 }
 
 pub(crate) fn document_converted(format: &str, is_converted: bool) {

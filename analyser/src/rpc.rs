@@ -13,20 +13,26 @@ use crate::analyse::AnalyserConfig;
 use crate::convert::Converter;
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
-use crate::intake::{ANSWERS_PER_STREAM, Intake, Tools};
+use crate::intake::{ANSWERS_PER_STREAM, HeldBytes, Intake, Tools};
 use crate::owned_stream::OwnedStream;
 
 /// Takes pages from collectors and hands them on to one filesaver.
 pub struct AnalyserService {
     filesaver: Channel,
     tools: Tools,
+    held: Arc<HeldBytes>,
 }
 
 impl AnalyserService {
     pub fn new(filesaver: Channel, config: AnalyserConfig) -> Self {
         let converter = config.converter.clone().map(|config| Arc::new(Converter::new(config)));
         let (config, filters, cpu) = (Arc::new(config), Arc::default(), CpuPool::new("analyser-cpu"));
-        Self { filesaver, tools: Tools { config, cpu, converter, filters } }
+        Self { filesaver, tools: Tools { config, cpu, converter, filters }, held: Arc::default() }
+    }
+
+    /// How much memory pages take, now and from now on.
+    pub fn held_bytes(&self) -> Arc<HeldBytes> {
+        Arc::clone(&self.held)
     }
 
     /// The gRPC service, with its message limits set.
@@ -46,7 +52,7 @@ impl Analyser for AnalyserService {
         request: Request<Streaming<AnalyseRequest>>,
     ) -> Result<Response<Self::AnalyseStream>, Status> {
         let (answers, to_send) = mpsc::channel(ANSWERS_PER_STREAM);
-        let intake = Intake::new(self.filesaver.clone(), self.tools.clone(), answers);
+        let intake = Intake::new(self.filesaver.clone(), self.tools.clone(), &self.held, answers);
         Ok(Response::new(OwnedStream::spawn(to_send, intake.run(request.into_inner()))))
     }
 }

@@ -8,6 +8,8 @@ use seine_common::url::CanonicalUrl;
 use crate::extract::metadata::MAX_TITLE_BYTES;
 use crate::extract::text::one_line;
 
+pub(crate) const UNKNOWN_ENCODING: &str = "its content encoding cannot be undone";
+
 pub(crate) fn no_converter(content_type: &str) -> String {
     format!("there is no converter for {content_type}")
 }

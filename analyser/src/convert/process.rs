@@ -6,15 +6,17 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use prost::Message;
-use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_proto::analyser::v1::{ConvertRequest, ConvertResponse};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::{ConverterConfig, Reason, worker};
+use crate::filesaver::MAX_DESCRIPTION_BYTES;
 
 /// How long a process that has closed its output may take to end.
 const END_DEADLINE: Duration = Duration::from_secs(5);
+/// Longer descriptions are not kept, so longer answers are not read.
+const MAX_ANSWER_BYTES: usize = MAX_DESCRIPTION_BYTES;
 /// Last words that are read.
 const MAX_LAST_WORDS: u64 = 4 << 10;
 /// Signal numbers are the same on all Linux systems that Seine runs on.
@@ -77,7 +79,7 @@ impl WorkerProcess {
         self.input.flush().await?;
         drop(message);
         let length = self.output.read_u32_le().await? as usize;
-        if length > MAX_MESSAGE_BYTES {
+        if length > MAX_ANSWER_BYTES {
             return Err(io::Error::other("the answer is too long"));
         }
         let mut response = vec![0; length];

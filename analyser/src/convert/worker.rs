@@ -8,10 +8,12 @@ use std::process::ExitCode;
 
 use prost::Message;
 use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_proto::analyser::v1::{ConvertRequest, ConvertResponse, convert_response};
+use seine_proto::analyser::v1::{ConvertRequest, ConvertResponse, ConvertedDocument, convert_response};
 
 use super::convert_here;
 use super::sandbox::{self, limits};
+use crate::decode::decode;
+use crate::unconverted::UNKNOWN_ENCODING;
 
 /// The name of the command that starts a worker.
 pub const COMMAND: &str = "convert-worker";
@@ -39,7 +41,7 @@ fn serve(limits: WorkerLimits, mut input: impl Read, mut output: impl Write) -> 
     let missing_walls = sandbox::enter(limits.memory_bytes)?;
     while let Some(request) = read_request(&mut input)? {
         limits::allow_cpu_seconds(limits.cpu_seconds)?;
-        let result = match convert_here(&request.format, &request.document) {
+        let result = match convert(request) {
             Ok(document) => convert_response::Result::Document(document),
             Err(reason) => convert_response::Result::Failed(reason),
         };
@@ -50,6 +52,15 @@ fn serve(limits: WorkerLimits, mut input: impl Read, mut output: impl Write) -> 
         output.flush()?;
     }
     Ok(())
+}
+
+fn convert(request: ConvertRequest) -> Result<ConvertedDocument, String> {
+    let encodings: Vec<&str> = request.content_encodings.iter().map(String::as_str).collect();
+    match decode(&encodings, &request.document).as_deref() {
+        Some([]) => Err("it is empty".to_owned()),
+        Some(document) => convert_here(&request.format, document),
+        None => Err(UNKNOWN_ENCODING.to_owned()),
+    }
 }
 
 /// `None` at the end of the input.

@@ -14,7 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
-use super::PAGES_PER_STREAM;
+use super::SAVING_PER_STREAM;
 
 /// How long the filesaver may take to accept a stream.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ impl FilesaverLink {
 
     async fn open_with(&mut self, request: SaveRequest) -> Result<(), String> {
         // As many as can be under way, so that handing one over never waits.
-        let (requests, to_send) = mpsc::channel(PAGES_PER_STREAM);
+        let (requests, to_send) = mpsc::channel(SAVING_PER_STREAM);
         requests.try_send(request).expect("a new channel has room");
         let opening = timeout(OPEN_TIMEOUT, self.client.save(ReceiverStream::new(to_send))).await;
         let opened = opening.map_err(|_| "the filesaver did not answer in time".to_owned())?;

@@ -9,3 +9,4 @@ mod interrupted;
 mod full_disk;
 mod analysing;
 mod converting;
+mod crowded;
