@@ -116,7 +116,7 @@ impl Intake {
         let Some(page) = request.page else {
             return self.failed(page_id, Error::Missing("page").to_string()).await;
         };
-        if page.status == NOT_MODIFIED {
+        if page.status == NOT_MODIFIED || page.archive_only {
             let under_way = self.lanes.pass(page_id, page.body.len());
             return self.save(under_way, SaveRequest { page: Some(page), ..SaveRequest::default() }).await;
         }

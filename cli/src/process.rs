@@ -309,6 +309,7 @@ fn collector_config(config: &Config, node_id: &str, embedded: bool) -> Collector
         connect_timeout: config.fetch.connect_timeout,
         request_timeout: config.fetch.request_timeout,
         max_in_flight: config.fetch.max_in_flight,
+        keeps_answers: config.archive.keeps_answers,
         id: node_id.to_owned(),
         embedded,
         ..CollectorConfig::default()

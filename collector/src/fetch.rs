@@ -1,8 +1,8 @@
 //! Fetching one URL: a request to a checked address, and its answer within limits.
 //!
 //! [`http`] makes clients bound to an address, [`head`] and [`body`] take the answer apart, [`redirect`],
-//! [`content_type`], [`freshness`] and [`outcome`] say what it means, [`robots`] does the same for robots.txt, and [`wire`] lets the
-//! host's pacing see when requests leave. Everything ends within the request timeout, whatever the server does.
+//! [`content_type`], [`freshness`] and [`outcome`] say what it means, [`robots`] does the same for robots.txt, [`answer`] is
+//! what the archive gets of what is no page, and [`wire`] lets the host's pacing see when requests leave. Everything ends within the request timeout, whatever the server does.
 //!
 //! Not responsible for: whether and when the URL may be fetched (`host_worker`).
 
@@ -10,6 +10,7 @@ pub mod http;
 pub mod wire;
 pub mod head;
 pub mod body;
+pub mod answer;
 pub mod content_type;
 pub mod redirect;
 pub mod retry_after;
@@ -21,7 +22,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ::http::header::{IF_MODIFIED_SINCE, IF_NONE_MATCH};
-use ::http::{HeaderValue, Method, StatusCode};
+use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use reqwest::{Request, Response};
 use seine_common::clock::Clock;
@@ -29,6 +30,7 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::{ArchivePosition, Header};
 use seine_proto::monitor::v1::OutcomeKind;
 
+use self::answer::Answer;
 use self::body::BodyError;
 use self::freshness::Freshness;
 use self::http::OriginClient;
@@ -41,7 +43,23 @@ pub struct FetchLimits {
     pub max_body_bytes: u64,
     /// Otherwise only types that can be pages.
     pub any_type: bool,
+    /// Answers that are no pages are wanted too.
+    pub keeps_answers: bool,
     pub timeout: Duration,
+}
+
+/// A request that brought no page.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NoPage {
+    pub ending: Ending,
+    /// For the archive, where that keeps it.
+    pub answer: Option<Answer>,
+}
+
+impl From<Ending> for NoPage {
+    fn from(ending: Ending) -> Self {
+        Self { ending, answer: None }
+    }
 }
 
 /// A page as it came from the network; with status 304, the visit to one that the archive has.
@@ -82,6 +100,13 @@ impl OriginClient {
         self.address
     }
 
+    /// All headers of a request.
+    fn sent_with(&self, request: &Request) -> HeaderMap {
+        let mut sent = self.headers.clone();
+        sent.extend(request.headers().clone());
+        sent
+    }
+
     /// Makes one request, and makes sure of who answered.
     async fn send(&self, request: Request, number: u64) -> Result<Response, Ending> {
         let response = self.client.execute(request).await.map_err(|error| Ending::of_error(&error))?;
@@ -103,10 +128,10 @@ impl OriginClient {
         request: u64,
         limits: FetchLimits,
         permit: &mut BodyPermit,
-    ) -> Result<Page, Ending> {
+    ) -> Result<Page, NoPage> {
         match tokio::time::timeout(limits.timeout, self.attempt(url, known, request, limits, permit)).await {
             Ok(ended) => ended,
-            Err(_) => Err(Ending::timed_out(limits.timeout)),
+            Err(_) => Err(Ending::timed_out(limits.timeout).into()),
         }
     }
 
@@ -117,30 +142,33 @@ impl OriginClient {
         request: u64,
         limits: FetchLimits,
         permit: &mut BodyPermit,
-    ) -> Result<Page, Ending> {
+    ) -> Result<Page, NoPage> {
         let fetched_at_ms = Clock::System.now_ms();
         let mut get = Request::new(Method::GET, url.as_url().clone());
         known.add_to(&mut get);
-        let mut sent = self.headers.clone();
-        sent.extend(get.headers().clone());
+        let sent = self.sent_with(&get);
         let mut response = self.send(get, request).await?;
         let status = response.status();
         let is_visit = status == StatusCode::NOT_MODIFIED && known.archive.is_some();
         if !status.is_success() && !is_visit {
             let ending = Ending::of_answer(url, status.as_u16(), response.headers(), fetched_at_ms);
-            body::drain(&mut response).await;
-            return Err(ending);
+            if !limits.keeps_answers || status == StatusCode::NOT_MODIFIED {
+                body::drain(&mut response).await;
+                return Err(ending.into());
+            }
+            let answer = Answer::read(url, &sent, response, fetched_at_ms).await;
+            return Err(NoPage { ending, answer: Some(answer) });
         }
         if !is_visit && !limits.any_type && !content_type::is_wanted(response.headers()) {
             let kind = response.headers().get(::http::header::CONTENT_TYPE).map(|value| value.as_bytes());
             let detail = String::from_utf8_lossy(kind.unwrap_or_default()).into_owned();
-            return Err(Ending::new(OutcomeKind::UnwantedType, detail).with_status(status.as_u16()));
+            return Err(Ending::new(OutcomeKind::UnwantedType, detail).with_status(status.as_u16()).into());
         }
         let body = match body::read(&mut response, limits.max_body_bytes, permit).await {
             Ok(body) => body,
-            Err(BodyError::Broken(error)) => return Err(Ending::of_error(&error).with_status(status.as_u16())),
+            Err(BodyError::Broken(error)) => return Err(Ending::of_error(&error).with_status(status.as_u16()).into()),
             Err(error @ BodyError::TooLarge(_)) => {
-                return Err(Ending::new(OutcomeKind::TooLarge, error.to_string()).with_status(status.as_u16()));
+                return Err(Ending::new(OutcomeKind::TooLarge, error.to_string()).with_status(status.as_u16()).into());
             }
         };
         Ok(Page {

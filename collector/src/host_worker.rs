@@ -6,7 +6,8 @@
 //! left, or it was told to, finish what is under way ([`pages`]) and return the lease.
 //!
 //! Invariants: nothing starts before the pin is confirmed, after the usable part of the lease, or before the delay;
-//! a page is settled after its links were sent; the lease is returned with nothing under way.
+//! a page is settled after its links were sent, and the Monitor hears of an answer that is kept after the archive has it;
+//! the lease is returned with nothing under way.
 
 pub mod terms;
 pub mod events;
@@ -15,8 +16,10 @@ pub mod pacing;
 pub mod origins;
 pub mod pages;
 mod progress;
+mod answer_record;
 pub mod driver;
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use seine_common::url::CanonicalUrl;
@@ -61,6 +64,8 @@ pub struct HostWorker {
     pacing: Pacing,
     origins: Origins,
     pages: Pages,
+    /// Answers for robots.txt on their way to the archive, with what the Monitor is told when they are there.
+    robots_records: HashMap<events::PageId, Option<Robots>>,
     pin: PinState,
     cleared: Option<Cleared>,
     /// The origin that the first URL waits for.
@@ -85,6 +90,7 @@ impl HostWorker {
             pacing: Pacing::new(terms.delay, terms.response_factor, now + terms.rest),
             origins: Origins::new(robots),
             pages: Pages::default(),
+            robots_records: HashMap::new(),
             pin: PinState::Unasked,
             cleared: None,
             waits_for: None,
@@ -136,7 +142,8 @@ impl HostWorker {
             actions.push(Action::Send(Message::WantUrls(question)));
         }
         let due = self.draining.map_or(self.window.is_exhausted(), |until| until <= now);
-        if due && self.pages.is_empty() && !self.origins.has_request_under_way() {
+        let is_idle = self.pages.is_empty() && !self.origins.has_request_under_way() && self.robots_records.is_empty();
+        if due && is_idle {
             self.return_lease(now, actions);
         }
     }
@@ -278,7 +285,9 @@ impl HostWorker {
         debug_assert!(self.wants_to_start(now));
         if let Some(origin) = self.waits_for.clone() {
             let url = self.origins.take_robots_due(&origin)?;
-            return Some(Start::Robots { origin, url, request: self.pacing.start(now) });
+            let request = self.pacing.start(now);
+            // Counted down from where no page is numbered.
+            return Some(Start::Robots { origin, url, request, record: events::PageId::MAX - request });
         }
         let Cleared { origin, url, .. } = self.cleared.take()?;
         let queued = self.window.take_first()?;

@@ -48,6 +48,8 @@ pub struct CollectorConfig {
     pub connect_timeout: Duration,
     /// From the start of a request to the last byte of its answer.
     pub request_timeout: Duration,
+    /// Redirects, errors and answers for robots.txt go to the archive too.
+    pub keeps_answers: bool,
 }
 
 impl Default for CollectorConfig {
@@ -60,6 +62,7 @@ impl Default for CollectorConfig {
             max_in_flight: 128,
             connect_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(30),
+            keeps_answers: false,
         }
     }
 }
@@ -94,6 +97,7 @@ impl Collector {
             delivery,
             memory: LinkMemory::default(),
             request_timeout: self.config.request_timeout,
+            keeps_answers: self.config.keeps_answers,
         });
         // Pages still on their way are settled before the courier may stop.
         let all_settled = CancellationToken::new();

@@ -56,6 +56,7 @@ pub struct Config {
     pub analyse: AnalyseConfig,
     pub fetch: FetchConfig,
     pub store: StoreConfig,
+    pub archive: ArchiveConfig,
     pub index: IndexConfig,
     pub convert: ConvertConfig,
     pub server: ServerConfig,
@@ -89,6 +90,12 @@ pub struct StoreConfig {
 }
 
 #[derive(Clone, Debug)]
+pub struct ArchiveConfig {
+    /// Redirects, errors and robots.txt too.
+    pub keeps_answers: bool,
+}
+
+#[derive(Clone, Debug)]
 pub struct IndexConfig {
     pub memory_bytes: usize,
     pub commit_interval: Duration,
@@ -110,6 +117,7 @@ struct Raw {
     analyse: RawAnalyse,
     fetch: RawFetch,
     store: RawStore,
+    archive: RawArchive,
     index: RawIndex,
     convert: RawConvert,
     server: RawServer,
@@ -136,6 +144,11 @@ struct RawStore {
     durability: String,
     min_free_percent: f64,
     archive_file_bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct RawArchive {
+    keep: String,
 }
 
 #[derive(Deserialize)]
@@ -228,6 +241,13 @@ impl Raw {
                     }
                 },
                 archive_file_bytes: self.store.archive_file_bytes,
+            },
+            archive: ArchiveConfig {
+                keeps_answers: match self.archive.keep.as_str() {
+                    "all" => true,
+                    "pages" => false,
+                    other => return Err(value("archive.keep", format!("{other:?} is neither \"all\" nor \"pages\""))),
+                },
             },
             index: IndexConfig {
                 memory_bytes: self.index.memory_bytes,
@@ -339,6 +359,7 @@ mod tests {
             ("[crawl]\nallow_net = [\"localnet\"]", "localnet"),
             ("[server]\nhttp = \"8080\"", "8080"),
             ("[convert]\ntimeout = 0", "convert.timeout"),
+            ("[archive]\nkeep = \"some\"", "some"),
             ("[convert]\nmemory_bytes = 1000", "1000"),
             ("[convert]\nworkers = 0", "convert.workers"),
             ("[crawl]\ndelay = \"soon\"", "in `crawl.delay`"),

@@ -31,9 +31,10 @@ struct Pages {
 
 #[derive(Debug, Clone)]
 struct Page {
-    /// One other than 200 has no body.
     status: u16,
     content_type: String,
+    /// Beside the content type.
+    headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
 }
 
@@ -93,13 +94,20 @@ impl LiveWeb {
 
     /// Puts a file of any kind; without a content type, the header is left out.
     pub fn put_file(&self, path: &str, content_type: &str, body: &[u8]) {
-        let page = Page { status: 200, content_type: content_type.to_owned(), body: body.to_owned() };
+        let content_type = content_type.to_owned();
+        let page = Page { status: 200, content_type, headers: Vec::new(), body: body.to_owned() };
         self.lock().by_path.insert(path.to_owned(), page);
     }
 
     /// Answers with a status and nothing else from now on.
     pub fn fail(&self, path: &str, status: u16) {
-        let page = Page { status, content_type: HTML.to_owned(), body: Vec::new() };
+        self.answer(path, status, &[], "");
+    }
+
+    /// Answers with a status, these headers and this text from now on.
+    pub fn answer(&self, path: &str, status: u16, headers: &[(&'static str, &str)], text: &str) {
+        let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let page = Page { status, content_type: HTML.to_owned(), headers, body: text.as_bytes().to_owned() };
         self.lock().by_path.insert(path.to_owned(), page);
     }
 
@@ -121,20 +129,23 @@ async fn answer(State(pages): State<Arc<Mutex<Pages>>>, uri: Uri, headers: Heade
     let mut pages = lock(&pages);
     let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
     let known_tag = headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-    let missing = Page { status: 404, content_type: HTML.to_owned(), body: Vec::new() };
-    let Page { status, content_type, body } = pages.by_path.get(&path).cloned().unwrap_or(missing);
+    let missing = Page { status: 404, content_type: HTML.to_owned(), headers: Vec::new(), body: Vec::new() };
+    let Page { status, content_type, headers, body } = pages.by_path.get(&path).cloned().unwrap_or(missing);
     let tag =
         format!("\"{:x}\"", body.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into())));
     let status = if status == 200 && known_tag.as_ref() == Some(&tag) { 304 } else { status };
     pages.requests.push(LiveRequest { path, known_tag, status });
     let tag = HeaderValue::from_str(&tag).expect("hexadecimal digits are a header");
     let code = StatusCode::from_u16(status).expect("the test gives a real status");
-    let body = if status == 200 { body } else { Vec::new() };
+    let body = if status == 304 { Vec::new() } else { body };
     let mut response = (code, [(header::ETAG, tag)], body).into_response();
     response.headers_mut().remove(header::CONTENT_TYPE);
     if !content_type.is_empty() {
         let content_type = HeaderValue::from_str(&content_type).expect("the test gives a real content type");
         response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    }
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_str(&value).expect("the test gives a real header"));
     }
     response
 }

@@ -6,6 +6,7 @@
 //! An index is a convenience: nothing acknowledged depends on it, and failing to write one fails no page.
 
 pub(crate) mod search;
+pub(crate) mod answers;
 pub(crate) mod rebuild;
 
 use std::fs::{self, File};
@@ -99,7 +100,7 @@ pub(crate) fn remember(dir: &Path, known: &KnownContents) -> Result<(), Error> {
         let mut lines = std::io::BufRead::lines(std::io::BufReader::new(file)).map_while(Result::ok);
         let has_room = lines.all(|line| {
             let Some((timestamp, capture)) = Capture::parse(&line) else { return true };
-            if capture.is_revisit() {
+            if capture.is_revisit() || capture.is_answer() {
                 return true;
             }
             let timestamp = timestamp.to_owned();

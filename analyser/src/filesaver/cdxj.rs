@@ -78,6 +78,17 @@ impl Capture {
         Some((timestamp, serde_json::from_str(json).ok()?))
     }
 
+    /// What was answered with a page; the others are redirects and errors.
+    pub fn is_success(&self) -> bool {
+        self.status.starts_with('2')
+    }
+
+    /// An answer that is no page: one without success, or robots.txt.
+    pub fn is_answer(&self) -> bool {
+        let path = || self.url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map(|(_, path)| path);
+        !self.is_success() || path() == Some("robots.txt")
+    }
+
     pub fn is_revisit(&self) -> bool {
         self.mime == REVISIT_MIME
     }
@@ -144,7 +155,7 @@ pub(crate) fn timestamp(ms: i64) -> String {
     at.and_then(|at| at.format(FORMAT).ok()).unwrap_or_else(|| "99991231235959".to_owned())
 }
 
-fn timestamp_ms(timestamp: &str) -> Option<i64> {
+pub(crate) fn timestamp_ms(timestamp: &str) -> Option<i64> {
     const FORMAT: &[time::format_description::BorrowedFormatItem<'_>] =
         format_description!("[year][month][day][hour][minute][second]");
     let at = time::PrimitiveDateTime::parse(timestamp, FORMAT).ok()?;
@@ -171,6 +182,14 @@ mod tests {
         ] {
             assert_eq!(key(url), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn redirects_errors_and_robots_txt_are_answers_and_no_pages() {
+        let is_answer = |url: &str, status| Capture::of(url, "text/html", status, &[0; 20]).is_answer();
+        assert!(is_answer("http://a.example/x", 301) && is_answer("http://a.example/x", 404));
+        assert!(is_answer("http://a.example:81/robots.txt", 200));
+        assert!(!is_answer("http://a.example/x", 200) && !is_answer("http://a.example/x/robots.txt", 200));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What can be done for a page before its turn to be written comes: records, index line and log entry made and compressed.
 //!
 //! All of the CPU work of saving a page, as a function of the page and of what the archive holds already. A visit that was
-//! answered 304 leaves records and nothing else.
+//! answered 304 leaves records and nothing else; an answer that is no page leaves a line of the index too.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use prost::Message;
-use seine_proto::common::v1::{ArchivePosition, FetchedPage};
+use seine_proto::common::v1::{ArchivePosition, Description, FetchedPage};
 use seine_proto::filesaver::v1::{LogEntry, SaveRequest, log_entry::Entry};
 
 use super::cdxj::{self, Capture, REVISIT_MIME};
@@ -22,11 +22,11 @@ use crate::error::Error;
 /// A page that only needs to be appended.
 pub struct PreparedPage {
     pub(crate) records: PageRecords,
-    /// `None` for a visit to a page that is as it was: what is known of it stays as it is.
+    /// `None` for a visit to a page that is as it was, where what is known of it stays as it is, and for what is no page.
     pub(crate) entry: Option<EntryBody>,
     /// Where the body stands already.
     pub(crate) original: Option<Arc<Original>>,
-    /// `None` for such a visit. The index says where copies are, and replay tools would show an empty page for it.
+    /// `None` for a visit. The index says where copies are, and replay tools would show an empty page for it.
     capture: Option<Capture>,
     timestamp: String,
     fetched_at_ms: i64,
@@ -40,6 +40,9 @@ impl PreparedPage {
         let page = request.page.ok_or(Error::Missing("page"))?;
         if page.status == NOT_MODIFIED {
             return Self::of_visit(&page, archive);
+        }
+        if page.archive_only {
+            return Self::of_answer(&page);
         }
         let description = request.description.ok_or(Error::Missing("description"))?;
         let length = description.encoded_len();
@@ -78,6 +81,25 @@ impl PreparedPage {
             fetched_at_ms: page.fetched_at_ms,
             content_type: String::new(),
             payload: PayloadDigest::default(),
+            is_worth_knowing: false,
+        })
+    }
+
+    /// Kept whole each time, and never what a page refers to: an error page with the bytes of a page is not that page.
+    fn of_answer(page: &FetchedPage) -> Result<Self, Error> {
+        let payload = payload_digest(&page.body);
+        let content_type = record::content_type(&page.response_head);
+        let crawl = page.lease.as_ref().map(|lease| lease.crawl.clone()).unwrap_or_default();
+        let description = Description { crawl, ..Description::default() };
+        Ok(Self {
+            records: PageRecords::of(page, &description, &payload, None)?,
+            entry: None,
+            original: None,
+            capture: Some(Capture::of(&page.url, &content_type, page.status, &payload)),
+            timestamp: cdxj::timestamp(page.fetched_at_ms),
+            fetched_at_ms: page.fetched_at_ms,
+            content_type,
+            payload,
             is_worth_knowing: false,
         })
     }

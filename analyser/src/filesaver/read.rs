@@ -78,7 +78,8 @@ pub(crate) fn read(dir: &Path, request: ReadRequest, cancelled: &CancellationTok
         ReadForm::Records => {
             let id = record.field("WARC-Record-ID").unwrap_or_default();
             let companions = companions(dir, &position, id)?;
-            answer.body = [compressed, companions].concat().into();
+            answer.crawl = companions.crawl;
+            answer.body = [compressed, companions.members].concat().into();
         }
     }
     answer.url = url;
@@ -151,8 +152,15 @@ fn decompressed(member: &[u8], limit: usize) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// The members behind a capture that name it as theirs, as they are.
-fn companions(dir: &Path, position: &ArchivePosition, id: &str) -> Result<Vec<u8>, Error> {
+/// The members behind a capture that name it as theirs.
+struct Companions {
+    /// As they are.
+    members: Vec<u8>,
+    /// As the metadata state it.
+    crawl: String,
+}
+
+fn companions(dir: &Path, position: &ArchivePosition, id: &str) -> Result<Companions, Error> {
     let file = open(dir, position)?;
     let mut bytes = vec![0; COMPANION_BYTES];
     let mut length = 0;
@@ -163,21 +171,22 @@ fn companions(dir: &Path, position: &ArchivePosition, id: &str) -> Result<Vec<u8
         }
     }
     bytes.truncate(length);
-    let mut taken = 0;
+    let (mut taken, mut crawl) = (0, String::new());
     while taken < bytes.len() {
         let mut member = GzDecoder::new(&bytes[taken..]);
         let mut plain = Vec::new();
         if member.by_ref().take(MAX_HEAD_BYTES as u64).read_to_end(&mut plain).is_err() {
             break;
         }
-        let is_ours = Record::parse(&plain).is_some_and(|record| record.field("WARC-Concurrent-To") == Some(id));
-        if !is_ours {
-            break;
+        let record = Record::parse(&plain).filter(|record| record.field("WARC-Concurrent-To") == Some(id));
+        let Some(record) = record else { break };
+        if record.kind() == "metadata" {
+            crawl = record::header(record.block, "crawl").unwrap_or_default().to_owned();
         }
         taken = bytes.len() - member.into_inner().len();
     }
     bytes.truncate(taken);
-    Ok(bytes)
+    Ok(Companions { members: bytes, crawl })
 }
 
 fn name(position: &ArchivePosition) -> String {

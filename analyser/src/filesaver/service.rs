@@ -6,13 +6,14 @@ use std::sync::Arc;
 use futures::{Stream, StreamExt};
 use seine_proto::filesaver::v1::filesaver_server;
 use seine_proto::filesaver::v1::{
-    FollowRequest, FollowResponse, LogEndRequest, LogEndResponse, ReadRequest, ReadResponse, SaveRequest, SaveResponse,
-    SealRequest, SealResponse, WithdrawRequest, WithdrawResponse,
+    AnswersRequest, AnswersResponse, FollowRequest, FollowResponse, LogEndRequest, LogEndResponse, ReadRequest,
+    ReadResponse, SaveRequest, SaveResponse, SealRequest, SealResponse, WithdrawRequest, WithdrawResponse,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::archive_index::answers;
 use super::commit::{Ack, Command};
 use super::follow::follow;
 use super::prepare::PreparedPage;
@@ -23,6 +24,9 @@ use crate::owned_stream::OwnedStream;
 
 /// Pages of one stream between their arrival and the moment their answer is sent.
 const PAGES_PER_STREAM: usize = 256;
+
+/// Batches of answers that wait to be sent.
+const ANSWER_BATCHES: usize = 4;
 
 pub struct FilesaverService {
     shared: Arc<Shared>,
@@ -40,6 +44,7 @@ impl FilesaverService {
 impl filesaver_server::Filesaver for FilesaverService {
     type SaveStream = OwnedStream<Result<SaveResponse, Status>>;
     type FollowStream = ResponseStream<FollowResponse>;
+    type AnswersStream = OwnedStream<Result<AnswersResponse, Status>>;
 
     async fn save(&self, request: Request<Streaming<SaveRequest>>) -> Result<Response<Self::SaveStream>, Status> {
         let (answers, to_send) = mpsc::channel(PAGES_PER_STREAM);
@@ -71,6 +76,19 @@ impl filesaver_server::Filesaver for FilesaverService {
         let (archive, request) = (Arc::clone(&self.shared.archive_dir), request.into_inner());
         let answer = self.shared.readers.run(move |cancelled| read(&archive, request, cancelled)).await?;
         Ok(Response::new(answer))
+    }
+
+    async fn answers(&self, _: Request<AnswersRequest>) -> Result<Response<Self::AnswersStream>, Status> {
+        let (batches, to_send) = mpsc::channel(ANSWER_BATCHES);
+        let archive = Arc::clone(&self.shared.archive_dir);
+        let listing = move || {
+            let take = |answers| batches.blocking_send(Ok(AnswersResponse { answers })).is_ok();
+            if let Err(error) = answers::list(&archive, take) {
+                let _ = batches.blocking_send(Err(error.into()));
+            }
+        };
+        let listing = tokio::task::spawn_blocking(listing);
+        Ok(Response::new(OwnedStream::spawn(to_send, async move { drop(listing.await) })))
     }
 
     async fn log_end(&self, _: Request<LogEndRequest>) -> Result<Response<LogEndResponse>, Status> {

@@ -110,6 +110,10 @@ fn capture(
     if let Some(payload) = payload {
         record.line("WARC-Payload-Digest", &payload);
     }
+    // No other word is one of the format's.
+    if matches!(page.truncated.as_str(), "length" | "time" | "disconnect") {
+        record.line("WARC-Truncated", &page.truncated);
+    }
     if let Some(reference) = reference {
         record.line("WARC-Profile", &reference.profile);
         record.line("WARC-Refers-To-Target-URI", &reference.url);
@@ -302,6 +306,15 @@ mod tests {
             "WARC-Payload-Digest: sha1:6VMT7HTE2K745SIQUUYG3CKPEJVFD5GH",
         ] {
             assert!(header.lines().any(|found| found == line), "{line} in {header}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_not_whole_says_why() {
+        let truncated = |why: &str| text(&records(&FetchedPage { truncated: why.into(), ..page() }).unwrap().capture);
+        assert!(truncated("length").contains("\r\nWARC-Truncated: length\r\n"));
+        for why in ["", "length\r\nWARC-Type: warcinfo"] {
+            assert!(!truncated(why).contains("WARC-Truncated"), "{why:?}");
         }
     }
 

@@ -17,7 +17,8 @@ use tokio::task::JoinSet;
 /// What `--connections-per-host` is when the delay is 0.
 const CONNECTIONS: usize = 8;
 const TIMEOUT: Duration = Duration::from_secs(30);
-const LIMITS: FetchLimits = FetchLimits { max_body_bytes: MAX_BODY_BYTES as u64, any_type: false, timeout: TIMEOUT };
+const LIMITS: FetchLimits =
+    FetchLimits { max_body_bytes: MAX_BODY_BYTES as u64, any_type: false, keeps_answers: true, timeout: TIMEOUT };
 
 /// Every page of the web, in the order of their numbers.
 pub fn urls(home: &str, pages: u32) -> anyhow::Result<Vec<CanonicalUrl>> {

@@ -69,6 +69,10 @@ impl Pages {
         Ok(Some(wanted.map(|(_, page)| page).collect()))
     }
 
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
     /// For reading the archive beside the log.
     pub fn filesaver(&self) -> FilesaverClient<Channel> {
         self.filesaver.clone()

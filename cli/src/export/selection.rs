@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Description;
-use seine_proto::filesaver::v1::{LogEntry, log_entry::Entry};
+use seine_proto::filesaver::v1::{ArchivedAnswer, LogEntry, log_entry::Entry};
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, Time};
@@ -67,6 +67,18 @@ impl Selection {
         page.fetched_at_ms >= self.since_ms
             && (self.langs.is_empty() || self.langs.contains(&page.lang))
             && (self.sites.is_empty() || self.is_of_site(&page.url))
+    }
+
+    /// Whether an answer that is no page is wanted; of which crawl it was, its records tell. Such answers are in no language.
+    pub fn takes_answer(&self, answer: &ArchivedAnswer) -> bool {
+        (self.since_ms..=self.until_ms).contains(&answer.at_ms)
+            && self.langs.is_empty()
+            && (self.sites.is_empty() || self.is_of_site(&answer.url))
+    }
+
+    /// The one crawl whose pages are wanted.
+    pub fn crawl(&self) -> Option<&str> {
+        self.crawl.as_deref()
     }
 
     fn is_of_site(&self, url: &str) -> bool {

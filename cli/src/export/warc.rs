@@ -1,7 +1,7 @@
 //! `seine export warc`: the records of the selected pages, as they stand in the archive, in one file.
 //!
 //! A page whose body the archive holds from an earlier fetch brings that record along, so that the file can be replayed
-//! by itself.
+//! by itself. So do the answers that are no pages: redirects, errors, robots.txt.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -11,12 +11,13 @@ use seine_analyser::filesaver::warcinfo;
 use seine_common::clock::Clock;
 use seine_proto::common::v1::{ArchivePosition, Description};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
-use seine_proto::filesaver::v1::{Capture, ReadForm, ReadRequest, ReadResponse, read_request::Record};
+use seine_proto::filesaver::v1::{AnswersRequest, Capture, ReadForm, ReadRequest, ReadResponse, read_request::Record};
 use tonic::Code;
 use tonic::transport::Channel;
 
 use super::Written;
 use super::pages::Pages;
+use super::selection::Selection;
 use super::sink::Sink;
 use crate::failure::Result;
 
@@ -42,6 +43,7 @@ pub async fn write(pages: &mut Pages, file: &Path) -> Result<Written> {
             }
         }
     }
+    copier.copy_answers(pages.selection()).await?;
     written.lines = copier.copied.len() as u64;
     copier.sink.finish()?;
     Ok(written)
@@ -61,6 +63,21 @@ impl Copier {
             }
         }
         Ok(true)
+    }
+
+    async fn copy_answers(&mut self, selection: &Selection) -> Result<()> {
+        let mut batches = self.filesaver.answers(AnswersRequest {}).await?.into_inner();
+        while let Some(batch) = batches.message().await? {
+            for answer in batch.answers.into_iter().filter(|answer| selection.takes_answer(answer)) {
+                let Some(found) = self.read(Record::Position(answer.position.unwrap_or_default())).await? else {
+                    continue;
+                };
+                if selection.crawl().is_none_or(|crawl| crawl == found.crawl) {
+                    self.write(&found)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn read(&mut self, record: Record) -> Result<Option<ReadResponse>> {

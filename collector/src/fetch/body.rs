@@ -1,5 +1,7 @@
 //! Reads a body, within its limit and within the memory of all bodies.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use reqwest::Response;
 
@@ -72,18 +74,20 @@ pub async fn read_beginning(response: &mut Response, length: usize) -> Result<By
     Ok(body.freeze())
 }
 
-/// Reads a body that nobody wants, so that its connection can be used again. Gives up, and with it the connection, when
-/// that is not worth it.
+/// A body that nobody waits for is read so far, so that its connection can be used again; longer and slower ones are not
+/// worth it.
+const WORTH_BYTES: usize = 64 << 10;
+const WORTH_WAITING: Duration = Duration::from_millis(500);
+
+/// Reads a body that nobody wants. Gives up, and with it the connection, when that is not worth it.
 pub async fn drain(response: &mut Response) {
-    const WORTH_BYTES: u64 = 64 << 10;
-    const WORTH_WAITING: std::time::Duration = std::time::Duration::from_millis(500);
-    if response.content_length().is_some_and(|length| length > WORTH_BYTES) {
+    if response.content_length().is_some_and(|length| length > WORTH_BYTES as u64) {
         return;
     }
     let reading = async {
         let mut left = WORTH_BYTES;
         while let Ok(Some(piece)) = response.chunk().await {
-            match left.checked_sub(piece.len() as u64) {
+            match left.checked_sub(piece.len()) {
                 Some(rest) => left = rest,
                 None => return,
             }
@@ -91,4 +95,23 @@ pub async fn drain(response: &mut Response) {
     };
     // Late is as good as too large.
     let _ = tokio::time::timeout(WORTH_WAITING, reading).await;
+}
+
+/// As much of a body as is worth reading, and why there is not more, as WARC names it.
+pub async fn read_what_comes(response: &mut Response) -> (Bytes, &'static str) {
+    let end = tokio::time::Instant::now() + WORTH_WAITING;
+    let mut body = BytesMut::new();
+    let truncated = loop {
+        match tokio::time::timeout_at(end, response.chunk()).await {
+            Ok(Ok(Some(piece))) if body.len() + piece.len() <= WORTH_BYTES => body.extend_from_slice(&piece),
+            Ok(Ok(Some(piece))) => {
+                body.extend_from_slice(&piece[..WORTH_BYTES - body.len()]);
+                break "length";
+            }
+            Ok(Ok(None)) => break "",
+            Ok(Err(_)) => break "disconnect",
+            Err(_) => break "time",
+        }
+    };
+    (body.freeze(), truncated)
 }

@@ -2,15 +2,23 @@
 //!
 //! The archive wants the bytes of HTTP/1.1. Header names come out in lower case, as the HTTP library hands them over,
 //! and HTTP/2 answers get a status line. The transfer encoding has been undone when the body arrives, so its header is
-//! renamed: readers of the archive would undo it again.
+//! renamed: readers of the archive would undo it again. Cookies and credentials are left out: they are for the one who was
+//! asked, and an archive is shown to others.
 
 use bytes::{Bytes, BytesMut};
-use http::header::TRANSFER_ENCODING;
-use http::{HeaderMap, StatusCode};
+use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SET_COOKIE, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, StatusCode};
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::Header;
 
 const ARCHIVED_TRANSFER_ENCODING: &[u8] = b"X-Archive-Orig-Transfer-Encoding";
+
+/// Never archived.
+const SECRET: [HeaderName; 4] = [COOKIE, SET_COOKIE, AUTHORIZATION, PROXY_AUTHORIZATION];
+
+fn archived(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &http::HeaderValue)> {
+    headers.iter().filter(|(name, _)| !SECRET.contains(name))
+}
 
 /// The head of a GET request with these headers, in the order in which they are sent.
 pub fn request(url: &CanonicalUrl, headers: &HeaderMap) -> Bytes {
@@ -19,7 +27,7 @@ pub fn request(url: &CanonicalUrl, headers: &HeaderMap) -> Bytes {
     head.extend_from_slice(b"GET ");
     head.extend_from_slice(url.path_and_query().as_bytes());
     head.extend_from_slice(b" HTTP/1.1\r\n");
-    for (name, value) in headers {
+    for (name, value) in archived(headers) {
         line(&mut head, name.as_str().as_bytes(), value.as_bytes());
     }
     line(&mut head, b"host", authority.as_bytes());
@@ -34,7 +42,7 @@ pub fn response(status: StatusCode, headers: &HeaderMap) -> Bytes {
     head.extend_from_slice(b" ");
     head.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
     head.extend_from_slice(b"\r\n");
-    for (name, value) in headers {
+    for (name, value) in archived(headers) {
         let name = if name == TRANSFER_ENCODING { ARCHIVED_TRANSFER_ENCODING } else { name.as_str().as_bytes() };
         line(&mut head, name, value.as_bytes());
     }
@@ -88,6 +96,21 @@ mod tests {
     fn a_request_head_names_the_host_with_its_port() {
         let url = CanonicalUrl::parse("http://example.org:8080/a?b").unwrap();
         assert_eq!(&*request(&url, &HeaderMap::new()), b"GET /a?b HTTP/1.1\r\nhost: example.org:8080\r\n\r\n");
+    }
+
+    #[test]
+    fn cookies_and_credentials_are_in_no_head() {
+        let secret: [(&str, &[u8]); 5] = [
+            ("cookie", b"a=secret"),
+            ("set-cookie", b"b=secret"),
+            ("authorization", b"Basic secret"),
+            ("proxy-authorization", b"secret"),
+            ("accept", b"*/*"),
+        ];
+        let url = CanonicalUrl::parse("http://example.org/").unwrap();
+        let heads = [request(&url, &headers(&secret)), response(StatusCode::FOUND, &headers(&secret))].concat();
+        let heads = String::from_utf8(heads).unwrap();
+        assert!(!heads.contains("secret") && heads.matches("accept: */*").count() == 2, "{heads}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use reqwest::Request;
 use seine_common::clock::Clock;
 use seine_common::url::CanonicalUrl;
 
+use super::answer::Answer;
 use super::http::OriginClient;
 use super::outcome::Ending;
 use super::{body, redirect};
@@ -23,12 +24,31 @@ pub enum RobotsAnswer {
     Redirect(CanonicalUrl),
 }
 
+/// What became of one request, with the answer itself where the archive keeps it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RobotsReading {
+    pub answer: RobotsAnswer,
+    pub kept: Option<Answer>,
+}
+
+impl From<RobotsAnswer> for RobotsReading {
+    fn from(answer: RobotsAnswer) -> Self {
+        Self { answer, kept: None }
+    }
+}
+
 /// Asks once. `request` is its number in the host's pacing.
-pub async fn read_robots(client: &OriginClient, url: &CanonicalUrl, request: u64, timeout: Duration) -> RobotsAnswer {
-    match tokio::time::timeout(timeout, attempt(client, url, request)).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(ending)) => unavailable(&ending.detail),
-        Err(_) => unavailable(&Ending::timed_out(timeout).detail),
+pub async fn read_robots(
+    client: &OriginClient,
+    url: &CanonicalUrl,
+    request: u64,
+    timeout: Duration,
+    keeps_answers: bool,
+) -> RobotsReading {
+    match tokio::time::timeout(timeout, attempt(client, url, request, keeps_answers)).await {
+        Ok(Ok(reading)) => reading,
+        Ok(Err(ending)) => unavailable(&ending.detail).into(),
+        Err(_) => unavailable(&Ending::timed_out(timeout).detail).into(),
     }
 }
 
@@ -36,27 +56,45 @@ fn unavailable(detail: &str) -> RobotsAnswer {
     RobotsAnswer::Verdict(Verdict::Unavailable(format!("robots.txt could not be read: {detail}")))
 }
 
-async fn attempt(client: &OriginClient, url: &CanonicalUrl, request: u64) -> Result<RobotsAnswer, Ending> {
+async fn attempt(
+    client: &OriginClient,
+    url: &CanonicalUrl,
+    request: u64,
+    keeps_answers: bool,
+) -> Result<RobotsReading, Ending> {
+    let at_ms = Clock::System.now_ms();
     let mut asking = Request::new(Method::GET, url.as_url().clone());
     asking.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let sent = client.sent_with(&asking);
     let mut response = client.send(asking, request).await?;
     let status = response.status().as_u16();
-    if let Some(target) = redirect::target(url, status, response.headers()) {
-        body::drain(&mut response).await;
-        return Ok(RobotsAnswer::Redirect(target));
-    }
-    if let Some(mut verdict) = Verdict::of_status(status) {
-        if let Verdict::SlowDown { retry_after, .. } = &mut verdict {
-            *retry_after = Ending::of_answer(url, status, response.headers(), Clock::System.now_ms()).retry_after;
-        }
-        body::drain(&mut response).await;
-        return Ok(RobotsAnswer::Verdict(verdict));
+    let told_by_head = match redirect::target(url, status, response.headers()) {
+        Some(target) => Some(RobotsAnswer::Redirect(target)),
+        None => Verdict::of_status(status).map(|mut verdict| {
+            if let Verdict::SlowDown { retry_after, .. } = &mut verdict {
+                *retry_after = Ending::of_answer(url, status, response.headers(), at_ms).retry_after;
+            }
+            RobotsAnswer::Verdict(verdict)
+        }),
+    };
+    if let Some(answer) = told_by_head {
+        let kept = match keeps_answers {
+            true => Some(Answer::read(url, &sent, response, at_ms).await),
+            false => {
+                body::drain(&mut response).await;
+                None
+            }
+        };
+        return Ok(RobotsReading { answer, kept });
     }
     let received = body::read_beginning(&mut response, MAX_ROBOTS_BYTES).await.map_err(|e| Ending::of_error(&e))?;
-    Ok(match decode(response.headers(), received) {
+    let truncated = if received.len() == MAX_ROBOTS_BYTES { "length" } else { "" };
+    let kept = keeps_answers.then(|| Answer::with(url, &sent, &response, received.clone(), truncated, at_ms));
+    let answer = match decode(response.headers(), received) {
         Some(file) => RobotsAnswer::Verdict(Verdict::Rules(file)),
         None => unavailable("it is compressed in a way that was not asked for"),
-    })
+    };
+    Ok(RobotsReading { answer, kept })
 }
 
 /// Plain text was asked for; some servers compress all the same.

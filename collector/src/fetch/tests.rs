@@ -15,9 +15,9 @@ use super::*;
 use crate::gate::Gate;
 use crate::robots::{MAX_ROBOTS_BYTES, Verdict};
 
-const LIMITS: FetchLimits = FetchLimits { max_body_bytes: 100_000, any_type: false, timeout: Duration::from_secs(5) };
-const HURRIED: FetchLimits =
-    FetchLimits { max_body_bytes: 100_000, any_type: false, timeout: Duration::from_millis(300) };
+const LIMITS: FetchLimits =
+    FetchLimits { max_body_bytes: 100_000, any_type: false, keeps_answers: false, timeout: Duration::from_secs(5) };
+const HURRIED: FetchLimits = FetchLimits { timeout: Duration::from_millis(300), ..LIMITS };
 
 /// How the server goes on after its bytes.
 #[derive(Clone, Copy, PartialEq)]
@@ -83,7 +83,7 @@ fn client(address: SocketAddr) -> OriginClient {
 async fn fetch_from(address: SocketAddr, limits: FetchLimits) -> Result<Page, Ending> {
     let url = CanonicalUrl::parse(&format!("http://www.example.org:{}/a?b=c", address.port())).unwrap();
     let mut permit = Gate::new(1).acquire().await;
-    client(address).fetch(&url, &Known::default(), 1, limits, &mut permit.body).await
+    client(address).fetch(&url, &Known::default(), 1, limits, &mut permit.body).await.map_err(|none| none.ending)
 }
 
 async fn fetch(answer: impl Into<Vec<u8>>, then: Then, limits: FetchLimits) -> Result<Page, Ending> {
@@ -251,7 +251,7 @@ async fn a_connection_that_fails_is_seen_as_no_longer_being_opened() {
 async fn robots(answer: impl Into<Vec<u8>>, then: Then) -> RobotsAnswer {
     let server = serve(answer, then).await;
     let url = CanonicalUrl::parse(&format!("http://{}/robots.txt", server.address)).unwrap();
-    read_robots(&client(server.address), &url, 1, Duration::from_millis(300)).await
+    read_robots(&client(server.address), &url, 1, Duration::from_millis(300), false).await.answer
 }
 
 #[tokio::test]
@@ -295,4 +295,52 @@ async fn clients_are_cheap_to_make() {
     println!("a client takes {:?}", started.elapsed() / 1000);
     // Far more than it takes; a TLS configuration of its own would take longer.
     assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_page_is_kept_with_both_heads_and_the_beginning_of_its_body() {
+    let url = |port| CanonicalUrl::parse(&format!("http://example.org:{port}/old")).unwrap();
+    let limits = FetchLimits { keeps_answers: true, ..LIMITS };
+    let long = "x".repeat(70_000);
+    for (answer, then, status, length, truncated) in [
+        (
+            "HTTP/1.1 302 Found\r\nLocation: /new\r\nSet-Cookie: a=b\r\nContent-Length: 4\r\n\r\nover",
+            Then::KeepOpen,
+            302,
+            4,
+            "",
+        ),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", Then::KeepOpen, 404, 0, ""),
+        (&format!("HTTP/1.1 500 Broken\r\n\r\n{long}"), Then::Close, 500, 64 << 10, "length"),
+        ("HTTP/1.1 503 Busy\r\nContent-Length: 9\r\n\r\nnow", Then::Close, 503, 3, "disconnect"),
+        ("HTTP/1.1 410 Gone\r\nContent-Length: 9\r\n\r\nnow", Then::KeepOpen, 410, 3, "time"),
+    ] {
+        let server = serve(answer, then).await;
+        let url = url(server.address.port());
+        let mut permit = Gate::new(1).acquire().await;
+        let none = client(server.address).fetch(&url, &Known::default(), 1, limits, &mut permit.body).await;
+        let NoPage { ending, answer } = none.expect_err("there is no page");
+        let answer = answer.expect("it is kept");
+        assert_eq!((ending.status, answer.status, answer.url), (status, status, url));
+        assert_eq!((answer.body.len(), answer.truncated), (length, truncated), "{status}");
+        assert!(answer.request_head.starts_with(b"GET /old HTTP/1.1\r\n"));
+        let head = String::from_utf8(answer.response_head.to_vec()).unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")) && !head.contains("cookie"), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn robots_txt_is_kept_as_it_came() {
+    for (answer, body, is_rules) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nUser-agent: *", "User-agent: *", true),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", "no", false),
+    ] {
+        let server = serve(answer, Then::KeepOpen).await;
+        let url = CanonicalUrl::parse(&format!("http://example.org:{}/robots.txt", server.address.port())).unwrap();
+        let reading = read_robots(&client(server.address), &url, 1, Duration::from_secs(5), true).await;
+        let kept = reading.kept.expect("it is kept");
+        assert_eq!((&*kept.body, kept.truncated), (body.as_bytes(), ""));
+        assert_eq!(matches!(reading.answer, RobotsAnswer::Verdict(Verdict::Rules(_))), is_rules);
+        assert!(String::from_utf8_lossy(&kept.request_head).contains("accept-encoding: identity\r\n"));
+    }
 }

@@ -19,14 +19,15 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::HostWorker;
+use super::answer_record::AnswerKeeper;
 use super::events::{Action, Event, Origin, PageId, Start, StartPage};
 use crate::CollectorError;
 use crate::deliver::{Content, Delivery, Parcel};
-use crate::fetch::FetchLimits;
 use crate::fetch::http::{Http, OriginClient};
 use crate::fetch::outcome::NOT_MODIFIED;
-use crate::fetch::robots::{RobotsAnswer, read_robots};
+use crate::fetch::robots::{RobotsAnswer, RobotsReading, read_robots};
 use crate::fetch::wire::Wire;
+use crate::fetch::{FetchLimits, NoPage};
 use crate::gate::{Gate, StartPermit};
 use crate::link_memory::{CrawlKey, LinkMemory};
 use crate::resolve::{Found, Resolver};
@@ -44,6 +45,8 @@ pub struct Tools {
     pub delivery: Delivery,
     pub memory: LinkMemory,
     pub request_timeout: Duration,
+    /// Answers that are no pages go to the archive too.
+    pub keeps_answers: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +210,9 @@ impl Driver {
 
     fn start(&mut self, now: Instant, permit: StartPermit) {
         match self.worker.start(now) {
-            Some(Start::Robots { origin, url, request }) => self.start_robots(origin, url, request, permit),
+            Some(Start::Robots { origin, url, request, record }) => {
+                self.start_robots(RobotsRequest { origin, url, request, record }, permit);
+            }
             Some(Start::Page(start)) => {
                 let client = self.clients.get(&start.origin).expect("an open origin has a client").clone();
                 self.start_page(client, start, permit);
@@ -216,36 +221,54 @@ impl Driver {
         }
     }
 
-    fn start_robots(&mut self, origin: Origin, url: CanonicalUrl, request: u64, permit: StartPermit) {
-        let timeout = self.tools.request_timeout;
+    fn start_robots(&mut self, asked: RobotsRequest, permit: StartPermit) {
+        let RobotsRequest { origin, url, request, record } = asked;
+        let (timeout, keeps_answers) = (self.tools.request_timeout, self.tools.keeps_answers);
         let at_ms = Clock::System.now_ms();
-        if let Some(client) = self.clients.get(&*url.origin()).cloned() {
-            self.tasks.spawn(async move {
-                let answer = read_robots(&client, &url, request, timeout).await;
-                drop(permit);
-                Some(Event::RobotsAnswered { origin, answer, at_ms })
-            });
-            return;
-        }
-        // Redirected to another origin, which has to be looked up first and is then done with.
+        let known = self.clients.get(&*url.origin()).cloned();
+        // Redirected to another origin, that has to be looked up first and is then done with.
         let (resolver, rules) = (self.resolver.clone(), self.rules.clone());
         let (http, wire) = (self.tools.http.clone(), self.wire.clone());
         let user_agent = self.user_agent();
+        let keeper = self.keeper();
         self.tasks.spawn(async move {
-            let (name, port) = name_and_port(&url);
-            let found = resolver.find(&name, port, &rules).await;
-            let client = match found {
-                Found::Use { address, .. } => http.client(address, &user_agent, 1, wire).map_err(|e| e.to_string()),
-                Found::Denied(address) => Err(format!("it redirects to {address}, which is not allowed")),
-                Found::Unknown(reason) => Err(reason),
+            let StartPermit { request: under_way, body } = permit;
+            let client = match known {
+                Some(client) => Ok(client),
+                None => {
+                    let (name, port) = name_and_port(&url);
+                    match resolver.find(&name, port, &rules).await {
+                        Found::Use { address, .. } => {
+                            http.client(address, &user_agent, 1, wire).map_err(|e| e.to_string())
+                        }
+                        Found::Denied(address) => Err(format!("it redirects to {address}, which is not allowed")),
+                        Found::Unknown(reason) => Err(reason),
+                    }
+                }
             };
-            let answer = match client {
-                Ok(client) => read_robots(&client, &url, request, timeout).await,
-                Err(reason) => RobotsAnswer::Verdict(Verdict::Unavailable(reason)),
+            let (reading, ip) = match client {
+                Ok(client) => {
+                    (read_robots(&client, &url, request, timeout, keeps_answers).await, client.address().to_string())
+                }
+                Err(reason) => (RobotsAnswer::Verdict(Verdict::Unavailable(reason)).into(), String::new()),
             };
-            drop(permit);
-            Some(Event::RobotsAnswered { origin, answer, at_ms })
+            drop(under_way);
+            let RobotsReading { answer, kept } = reading;
+            let record = kept.as_ref().map(|_| record);
+            let answered = Event::RobotsAnswered { origin, answer, at_ms, record };
+            let (Some(kept), Some(record)) = (kept, record) else { return Some(answered) };
+            keeper.keep(record, answered, kept, 0, ip, body).await
         });
+    }
+
+    /// What the archive needs to know of an answer beside the answer.
+    fn keeper(&self) -> AnswerKeeper {
+        AnswerKeeper { lease: self.lease_ref(), mailbox: self.mailbox.clone(), delivery: self.tools.delivery.clone() }
+    }
+
+    fn lease_ref(&self) -> LeaseRef {
+        let terms = self.worker.terms();
+        LeaseRef { token: terms.token, crawl: terms.crawl.to_string() }
     }
 
     /// Tells the analyser, which tells the filesaver, that the page leaves the index.
@@ -266,9 +289,11 @@ impl Driver {
             // Sitemaps are larger than pages, and of whatever type their server thinks.
             max_body_bytes: if is_sitemap { MAX_BODY_BYTES as u64 } else { terms.max_body_bytes },
             any_type: is_sitemap,
+            keeps_answers: self.tools.keeps_answers,
             timeout: self.tools.request_timeout,
         };
-        let lease = Some(LeaseRef { token: terms.token, crawl: terms.crawl.to_string() });
+        let keeper = self.keeper();
+        let lease = Some(self.lease_ref());
         let (keywords, robots_name) = (terms.keywords.clone(), terms.agent_token.to_string());
         let filters = terms.filters.clone();
         let (delivery, mailbox) = (self.tools.delivery.clone(), self.mailbox.clone());
@@ -279,7 +304,11 @@ impl Driver {
             drop(under_way);
             let fetched = match fetched {
                 Ok(fetched) => fetched,
-                Err(ending) => return Some(Event::Ended { page, ending, at_ms: started_at_ms }),
+                Err(NoPage { ending, answer }) => {
+                    let ended = Event::Ended { page, ending, at_ms: started_at_ms, is_kept: answer.is_some() };
+                    let Some(answer) = answer else { return Some(ended) };
+                    return keeper.keep(page, ended, answer, depth, client.address().to_string(), body).await;
+                }
             };
             let (status, bytes, at_ms) = (fetched.status, fetched.body.len() as u64, fetched.fetched_at_ms);
             // Through the mailbox, so that it stands before the analyser's answers.
@@ -302,12 +331,21 @@ impl Driver {
                 known: known.archive.filter(|_| status == NOT_MODIFIED),
                 enumeration: filters.enumeration.clone(),
                 generation: filters.generation.clone(),
+                ..FetchedPage::default()
             };
             let content = Content::Page(Box::new(fetched));
             delivery.submit(Parcel { content, id: page, answers: mailbox, body }).await;
             None
         });
     }
+}
+
+/// A request for robots.txt that starts.
+struct RobotsRequest {
+    origin: Origin,
+    url: CanonicalUrl,
+    request: u64,
+    record: PageId,
 }
 
 fn name_and_port(url: &CanonicalUrl) -> (String, u16) {

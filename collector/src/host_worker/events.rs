@@ -62,6 +62,8 @@ pub enum Event {
         origin: Origin,
         answer: RobotsAnswer,
         at_ms: i64,
+        /// The answer is on its way to the archive under this number.
+        record: Option<PageId>,
     },
     RobotsParsed {
         origin: Origin,
@@ -79,6 +81,8 @@ pub enum Event {
         page: PageId,
         ending: Ending,
         at_ms: i64,
+        /// The answer is on its way to the archive.
+        is_kept: bool,
     },
     // The analyser says:
     Parsed {
@@ -152,7 +156,13 @@ pub enum Action {
 /// A request to make now. `request` is its number in the host's pacing.
 #[derive(Debug, PartialEq)]
 pub enum Start {
-    Robots { origin: Origin, url: CanonicalUrl, request: u64 },
+    /// The answer is archived under the number `record`, if at all.
+    Robots {
+        origin: Origin,
+        url: CanonicalUrl,
+        request: u64,
+        record: PageId,
+    },
     Page(StartPage),
 }
 

@@ -1,7 +1,7 @@
 //! The URLs of a lease that were taken and are not settled yet.
 //!
 //! Life of one: fetching → fetched (with the analyser) → parsed (links sent) → saved → settled; one that is as it was skips
-//! the parsing. Other endings settle at once. A page leaves when the Monitor has acknowledged its settlement, or when the
+//! the parsing. Other endings settle at once, or when the archive has the answer. A page leaves when the Monitor has acknowledged its settlement, or when the
 //! analyser could not save it.
 
 use std::collections::HashMap;
@@ -12,6 +12,7 @@ use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 use super::events::{PageId, Parsed};
 use super::window::QueuedUrl;
 use crate::fetch::freshness::Freshness;
+use crate::fetch::outcome::Ending;
 
 /// Pages of one lease between request and acknowledged settlement.
 pub const MAX_UNSETTLED: usize = 256;
@@ -30,6 +31,17 @@ pub struct Page {
     pub parsed: Option<Parsed>,
     /// The outcome to settle with once the page has left the index.
     pub withdraws_as: Option<Outcome>,
+    /// How the request ended, to go on with once the archive has the answer.
+    pub awaits_record: Option<Box<Ended>>,
+}
+
+/// A request that brought no page.
+#[derive(Debug)]
+pub struct Ended {
+    pub ending: Ending,
+    pub at_ms: i64,
+    /// It confirms that the page is gone.
+    pub is_gone: bool,
 }
 
 impl Page {
@@ -96,6 +108,7 @@ impl Pages {
             freshness: Freshness::default(),
             parsed: None,
             withdraws_as: None,
+            awaits_record: None,
         };
         self.unsettled.insert(self.last, page);
         self.last

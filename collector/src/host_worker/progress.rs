@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use seine_proto::monitor::v1::collector_message::Message;
-use seine_proto::monitor::v1::{Crawl, Discover, OutcomeKind, Pace, RobotsFound};
+use seine_proto::monitor::v1::{Crawl, Discover, OutcomeKind, Pace, Robots, RobotsFound};
 
 use super::events::{Action, Event, Origin, PageId, Parsed};
+use super::pages::Ended;
 use super::{HostWorker, PAUSE_AFTER_FAILURE, PinState};
 use crate::fetch::outcome::{Ending, NOT_MODIFIED};
 use crate::fetch::redirect::MAX_REDIRECTS;
@@ -43,7 +44,9 @@ impl HostWorker {
                     self.decide(&origin, verdict, actions);
                 }
             }
-            Event::RobotsAnswered { origin, answer, at_ms } => self.robots_answered(&origin, answer, at_ms, actions),
+            Event::RobotsAnswered { origin, answer, at_ms, record } => {
+                self.robots_answered(&origin, answer, at_ms, record, actions);
+            }
             Event::RobotsParsed { origin, rules } => {
                 self.pacing.at_least(rules.crawl_delay().unwrap_or_default());
                 self.origins.parsed(&origin, rules);
@@ -58,9 +61,12 @@ impl HostWorker {
                     self.pages.release_slot(page);
                 }
             }
-            Event::Ended { page, ending, at_ms } => self.ended(page, &ending, at_ms, now, actions),
+            Event::Ended { page, ending, at_ms, is_kept } => self.ended(page, ending, at_ms, is_kept, now, actions),
             Event::Parsed { page, parsed } => self.parsed(page, parsed, actions),
             Event::Saved { page, archive } => {
+                if self.recorded(page, actions) {
+                    return;
+                }
                 if let Some(saved) = self.pages.get_mut(page) {
                     if let Some(outcome) = saved.withdraws_as.take() {
                         self.pages.release_allowance(page);
@@ -77,6 +83,10 @@ impl HostWorker {
                 }
             }
             Event::Failed { page, reason } => {
+                // What is known of the URL is worth more than the record of it: nothing is asked for again.
+                if self.recorded(page, actions) {
+                    return tracing::warn!(host = %self.terms.host, reason, "answer could not be archived");
+                }
                 tracing::warn!(host = %self.terms.host, lease = self.terms.token, reason, "page could not be saved");
                 // Still queued at the Monitor, and fetched again under the next lease.
                 self.pages.remove(page);
@@ -99,15 +109,44 @@ impl HostWorker {
         }
     }
 
-    fn robots_answered(&mut self, origin: &Origin, answer: RobotsAnswer, at_ms: i64, actions: &mut Vec<Action>) {
+    /// The archive has an answer, or will never have it: what waited for that goes on. False for everything else.
+    fn recorded(&mut self, page: PageId, actions: &mut Vec<Action>) -> bool {
+        if let Some(robots) = self.robots_records.remove(&page) {
+            self.tell_robots(robots, actions);
+            return true;
+        }
+        let Some(ended) = self.pages.get_mut(page).and_then(|page| page.awaits_record.take()) else {
+            return false;
+        };
+        self.end(page, &ended, actions);
+        true
+    }
+
+    fn robots_answered(
+        &mut self,
+        origin: &Origin,
+        answer: RobotsAnswer,
+        at_ms: i64,
+        record: Option<PageId>,
+        actions: &mut Vec<Action>,
+    ) {
         let verdict = match answer {
             RobotsAnswer::Verdict(verdict) => Some(verdict),
             RobotsAnswer::Redirect(target) => self.origins.redirected(origin, target),
         };
+        let robots = verdict.as_ref().map(|verdict| verdict.to_message(origin, at_ms));
+        match record {
+            Some(record) => drop(self.robots_records.insert(record, robots)),
+            None => self.tell_robots(robots, actions),
+        }
         if let Some(verdict) = verdict {
-            let robots = Some(verdict.to_message(origin, at_ms));
-            actions.push(Action::Send(Message::Robots(RobotsFound { token: self.terms.token, robots })));
             self.decide(origin, verdict, actions);
+        }
+    }
+
+    fn tell_robots(&self, robots: Option<Robots>, actions: &mut Vec<Action>) {
+        if robots.is_some() {
+            actions.push(Action::Send(Message::Robots(RobotsFound { token: self.terms.token, robots })));
         }
     }
 
@@ -118,38 +157,48 @@ impl HostWorker {
         }
     }
 
-    /// The request brought no page.
-    fn ended(&mut self, page: PageId, ending: &Ending, at_ms: i64, now: Instant, actions: &mut Vec<Action>) {
+    /// The request brought no page. What does not depend on the archive is done at once.
+    fn ended(
+        &mut self,
+        page: PageId,
+        mut ending: Ending,
+        at_ms: i64,
+        is_kept: bool,
+        now: Instant,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(hops) = self.pages.get(page).map(|page| page.queued.redirect_hops) else {
             return;
         };
-        let is_gone = self.is_gone_by(page, ending);
+        let mut is_gone = self.is_gone_by(page, &ending);
+        self.pages.release_allowance(page);
         if ending.kind == OutcomeKind::SlowDown {
             self.drain(now);
         }
         match &ending.redirect_to {
             Some(_) if hops >= MAX_REDIRECTS => {
                 let detail = format!("more than {MAX_REDIRECTS} redirects in a row, the last to {}", ending.detail);
-                let ending = Ending::new(OutcomeKind::TooManyRedirects, detail).with_status(ending.status);
+                ending = Ending::new(OutcomeKind::TooManyRedirects, detail).with_status(ending.status);
+                is_gone = false;
                 self.pages.release_slot(page);
-                self.settle_ending(page, &ending, at_ms, actions);
             }
             Some(target) => {
                 self.discover(page, vec![target.as_str().to_owned()], true, Judged::default(), actions);
-                self.end(page, ending, at_ms, is_gone, actions);
             }
-            None => {
-                self.pages.release_slot(page);
-                self.end(page, ending, at_ms, is_gone, actions);
-            }
+            None => self.pages.release_slot(page),
+        }
+        let ended = Ended { ending, at_ms, is_gone };
+        match self.pages.get_mut(page) {
+            Some(waiting) if is_kept => waiting.awaits_record = Some(Box::new(ended)),
+            _ => self.end(page, &ended, actions),
         }
     }
 
-    fn end(&mut self, page: PageId, ending: &Ending, at_ms: i64, is_gone: bool, actions: &mut Vec<Action>) {
-        if is_gone {
-            self.withdraw(page, ending, at_ms, actions);
+    fn end(&mut self, page: PageId, ended: &Ended, actions: &mut Vec<Action>) {
+        if ended.is_gone {
+            self.withdraw(page, &ended.ending, ended.at_ms, actions);
         } else {
-            self.settle_ending(page, ending, at_ms, actions);
+            self.settle_ending(page, &ended.ending, ended.at_ms, actions);
         }
     }
 

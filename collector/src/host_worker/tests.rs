@@ -156,7 +156,7 @@ impl Bench {
     }
 
     fn ended(&mut self, page: PageId, ending: Ending) {
-        self.tell(Event::Ended { page, ending, at_ms: 9 });
+        self.tell(Event::Ended { page, ending, at_ms: 9, is_kept: false });
     }
 
     fn settled(&mut self, page: PageId) {

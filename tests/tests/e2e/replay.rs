@@ -37,21 +37,22 @@ fn add(archives: &[PathBuf], collection: &Path) {
 }
 
 #[tokio::test]
-async fn pywb_replays_crawled_pages_and_those_whose_content_was_known_or_unchanged() {
+async fn pywb_replays_pages_those_whose_content_was_known_or_unchanged_and_redirects() {
     let Ok(pywb) = std::env::var("SEINE_PYWB") else {
         println!("skipped: SEINE_PYWB does not name the directory of pywb's programs; `make test` installs them");
         return;
     };
     let web = LiveWeb::new();
     web.put("/robots.txt", "", &[]);
-    web.put("/", "start", &["/one"]);
+    web.put("/", "start", &["/one", "/moved"]);
+    web.answer("/moved", 301, &[("location", "/one")], "");
     let twin = format!("<title>Twins</title><p>{}</p>", "The same words of windmills under two addresses. ".repeat(50));
     web.put_file("/one", "text/html", twin.as_bytes());
     web.put_file("/two", "text/html", twin.as_bytes());
     let seine = Seine::new();
     assert_eq!(seine.crawl(&web.url("/"), &["--delay", "0"]).count("pages"), 2);
     // Its content is in the archive by now, so the second address only refers to it.
-    web.put("/", "the first page speaks of lanterns", &["/one", "/two"]);
+    web.put("/", "the first page speaks of lanterns", &["/one", "/two", "/moved"]);
     let run = seine.crawl(&web.url("/"), &["--delay", "0", "--again"]);
     assert_eq!((run.code, run.count("pages")), (0, 3), "{run:?}");
     let records: String = seine.archives().iter().map(|archive| crate::archive::records_of(archive)).collect();
@@ -76,7 +77,13 @@ async fn pywb_replays_crawled_pages_and_those_whose_content_was_known_or_unchang
 
     let _ = rustls::crypto::ring::default_provider().install_default();
     // The two captures of the first page may be of one second, which is as exactly as replays are told apart.
-    for (path, words) in [("/", "to /one"), ("/one", "words of windmills"), ("/two", "words of windmills")] {
+    for (path, words) in [
+        ("/", "to /one"),
+        ("/one", "words of windmills"),
+        ("/two", "words of windmills"),
+        // Followed within the archive.
+        ("/moved", "words of windmills"),
+    ] {
         let address = format!("http://127.0.0.1:{port}/crawl/mp_/{}", web.url(path));
         eventually(Duration::from_secs(60), "pywb replays the page", async || {
             let response = reqwest::get(&address).await.map_err(|error| error.to_string())?;

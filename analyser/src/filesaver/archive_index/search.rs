@@ -1,4 +1,5 @@
-//! Finds the copies of a URL: by halving in each sorted index, and by reading through that of the open file.
+//! Finds the copies of a URL: by binary search in each sorted index, and by reading through that of the open file. Redirects
+//! and errors are no copies.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
@@ -20,7 +21,8 @@ pub(crate) fn find(dir: &Path, url: &str, at_ms: i64, with_body: bool) -> Result
     let wanted = if at_ms > 0 { timestamp(at_ms) } else { "99991231235959".to_owned() };
     let mut best: Option<(String, Capture)> = None;
     let mut consider = |line: &str| {
-        let is_wanted = |capture: &Capture| capture.url == url && !(with_body && capture.is_revisit());
+        let is_wanted =
+            |capture: &Capture| capture.url == url && capture.is_success() && !(with_body && capture.is_revisit());
         let Some((time, capture)) = Capture::parse(line).filter(|(_, capture)| is_wanted(capture)) else { return };
         let is_better = match &best {
             None => true,

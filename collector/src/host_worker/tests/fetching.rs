@@ -50,6 +50,45 @@ fn a_saved_page_is_settled_with_all_that_is_known_of_it() {
 }
 
 #[test]
+fn an_answer_that_is_kept_settles_its_url_when_the_archive_has_it_or_never_will() {
+    for is_saved in [true, false] {
+        let mut bench = Bench::prepared(terms(), &[1, 2]);
+        let (page, _) = bench.start_page();
+        let ending = redirect_to("http://example.org/2");
+        bench.tell(Event::Ended { page, ending, at_ms: 9, is_kept: true });
+        assert_eq!(bench.discover().links, ["http://example.org/2"], "where it leads to is told at once");
+        bench.tell(Event::Discovered { page, urls: Vec::new() });
+        assert_eq!(bench.start_page().1, "/2", "its connection is free");
+        assert!(bench.outcomes().is_empty(), "the archive does not have it yet");
+        bench.tell(match is_saved {
+            true => Event::Saved { page, archive: None },
+            false => Event::Failed { page, reason: "no room".into() },
+        });
+        assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::Redirected)], "saved: {is_saved}");
+        bench.settled(page);
+        bench.complete(2);
+        assert!(bench.returned().is_some());
+    }
+}
+
+#[test]
+fn a_page_that_is_confirmed_missing_is_withdrawn_after_the_answer_is_kept() {
+    let revisit = Revisit { gone_if_missing: true, ..Revisit::default() };
+    let known = QueuedUrl { revisit: Some(Box::new(revisit)), ..queued(1) };
+    let mut bench = Bench::with(terms(), vec![known], &[]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    let (page, _) = bench.start_page();
+    bench.tell(Event::Ended { page, ending: ending(OutcomeKind::NotFound), at_ms: 9, is_kept: true });
+    let withdrawal = Action::Withdraw { page, url: format!("{HOST}/1") };
+    assert!(!bench.other.contains(&withdrawal));
+    bench.tell(Event::Saved { page, archive: None });
+    assert!(bench.other.contains(&withdrawal) && bench.outcomes().is_empty());
+    bench.tell(Event::Saved { page, archive: None });
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::NotFound)]);
+}
+
+#[test]
 fn several_connections_work_at_once_and_no_more() {
     let mut bench = Bench::prepared(Terms { connections: 3, ..terms() }, &[1, 2, 3, 4, 5]);
     assert_eq!(bench.starts().len(), 3);

@@ -54,7 +54,7 @@ fn robots_are_read_first_counted_in_the_pace_and_obeyed() {
     assert!(matches!(&starts[..], [Start::Robots { url, .. }] if url.as_str() == "http://example.org/robots.txt"));
     let body = Bytes::from_static(b"user-agent: seine\ndisallow: /1\ncrawl-delay: 1");
     let answer = RobotsAnswer::Verdict(Verdict::Rules(body.clone()));
-    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: None });
     let found = bench.sent.iter().any(|message| {
         matches!(message, Message::Robots(found) if found.robots.as_ref().unwrap().verdict() == RobotsVerdict::Rules)
     });
@@ -72,11 +72,28 @@ fn robots_are_read_first_counted_in_the_pace_and_obeyed() {
 }
 
 #[test]
+fn robots_are_obeyed_at_once_and_told_when_the_archive_has_them() {
+    let told = |bench: &Bench| bench.sent.iter().any(|message| matches!(message, Message::Robots(_)));
+    for is_saved in [true, false] {
+        let mut bench = Bench::prepared(Terms { ignore_robots: false, prepare: true, ..terms() }, &[1]);
+        let [Start::Robots { record, .. }] = bench.starts()[..] else { panic!("robots.txt is read first") };
+        let answer = RobotsAnswer::Verdict(Verdict::AllowAll);
+        bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: Some(record) });
+        assert!(!told(&bench) && bench.returned().is_none(), "the archive does not have it yet");
+        bench.tell(match is_saved {
+            true => Event::Saved { page: record, archive: None },
+            false => Event::Failed { page: record, reason: "no room".into() },
+        });
+        assert!(told(&bench) && bench.returned().is_some(), "saved: {is_saved}");
+    }
+}
+
+#[test]
 fn unreadable_robots_cost_one_url_an_attempt_and_the_others_nothing() {
     let mut bench = Bench::prepared(Terms { ignore_robots: false, ..terms() }, &[1, 2]);
     assert_eq!(bench.starts().len(), 1);
     let answer = RobotsAnswer::Verdict(Verdict::Unavailable("500".into()));
-    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: None });
     assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::RobotsUnavailable)]);
     bench.settled(1);
     assert_eq!(bench.returned().unwrap().requests, 1);
@@ -88,7 +105,7 @@ fn a_host_that_is_prepared_is_returned_before_any_page_is_fetched() {
     assert!(matches!(&bench.starts()[..], [Start::Robots { .. }]));
     let body = Bytes::from_static(b"user-agent: seine\ncrawl-delay: 2");
     let answer = RobotsAnswer::Verdict(Verdict::Rules(body.clone()));
-    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: None });
     bench.tell(Event::RobotsParsed { origin: HOST.into(), rules: Arc::new(Rules::parse(&body, "Seine")) });
     assert!(bench.starts().is_empty() && bench.outcomes().is_empty());
     let returned = bench.returned().unwrap();
@@ -111,7 +128,7 @@ fn robots_redirects_are_followed_five_times() {
         let starts = bench.starts();
         assert!(matches!(&starts[..], [Start::Robots { .. }]), "hop {hop}: {starts:?}");
         let answer = RobotsAnswer::Redirect(CanonicalUrl::parse(&format!("http://other.org/{hop}")).unwrap());
-        bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+        bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: None });
     }
     assert_eq!(bench.start_page().1, "/1", "as if there were none");
 }
@@ -130,7 +147,7 @@ fn a_robots_txt_that_asks_for_patience_holds_the_whole_host_as_long_as_it_says()
     assert_eq!(bench.starts().len(), 1);
     let verdict = Verdict::SlowDown { status: 429, retry_after: Some(Duration::from_secs(90)) };
     let answer = RobotsAnswer::Verdict(verdict);
-    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: None });
     assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::SlowDown)]);
     let patience = bench.sent.iter().find_map(|message| match message {
         Message::Settle(settle) => settle.outcome.as_ref().map(|outcome| outcome.retry_after_s),
