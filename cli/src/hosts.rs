@@ -45,7 +45,10 @@ pub async fn run(arguments: HostsArguments, config: &Config) -> Result<End> {
                     only_blocked: blocked,
                     ..ListHostsRequest::default()
                 };
-                let (hosts, has_more) = hosts(&mut admin, wanted, limit).await?;
+                let (hosts, has_more) = match limit {
+                    0 => (Vec::new(), false),
+                    _ => hosts(&mut admin, wanted, limit).await?,
+                };
                 tell_list(&blocks, &hosts, has_more, &target);
                 Ok(())
             })
@@ -67,7 +70,7 @@ async fn hosts(admin: &mut Admin, mut wanted: ListHostsRequest, limit: usize) ->
     let mut hosts: Vec<ListedHost> = Vec::new();
     // A host that waits in two crawls is told twice.
     let mut told = BTreeSet::new();
-    while limit > 0 {
+    loop {
         let answer = admin.list_hosts(wanted.clone()).await?.into_inner();
         hosts.extend(answer.hosts.into_iter().filter(|host| told.insert(host.host.clone())));
         if hosts.len() > limit {
@@ -76,10 +79,9 @@ async fn hosts(admin: &mut Admin, mut wanted: ListHostsRequest, limit: usize) ->
         }
         wanted.cursor = answer.cursor;
         if wanted.cursor.is_empty() {
-            break;
+            return Ok((hosts, false));
         }
     }
-    Ok((hosts, false))
 }
 
 fn tell_blocked(answer: &BlockHostsResponse, target: &Target) {

@@ -79,7 +79,7 @@ async fn run(command: Command) -> Result<End> {
         tracing::info!(%error, "the number of open files stays as it is");
     }
     match command {
-        Command::Crawl(arguments) => crawl::run(*arguments, config).await,
+        Command::Crawl(arguments) => Box::pin(crawl::run(*arguments, config)).await,
         Command::Search(arguments) => search::run(arguments).await,
         Command::Serve(arguments) => serve::run(arguments, config).await,
         Command::Node(arguments) => node::run(arguments, config).await,

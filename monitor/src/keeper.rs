@@ -377,7 +377,7 @@ impl Keeper {
                 Ok(())
             }
             Command::Block { request, answer } => {
-                let result = self.block(request);
+                let result = self.block(&request);
                 self.answers.after_sync(move || drop(answer.send(result)));
                 Ok(())
             }

@@ -27,7 +27,7 @@ const ADDRESS_HOLDS_MS: i64 = 24 * 60 * 60 * 1000;
 const PARKED_AT_ONCE: usize = 1_000;
 
 impl Keeper {
-    pub(super) fn block(&mut self, request: BlockHostsRequest) -> Result<BlockHostsResponse> {
+    pub(super) fn block(&mut self, request: &BlockHostsRequest) -> Result<BlockHostsResponse> {
         let pattern = parse(&request.pattern)?;
         let reason = request.reason.trim();
         if reason.len() > MAX_REASON_BYTES {

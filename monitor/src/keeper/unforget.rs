@@ -56,8 +56,9 @@ impl Keeper {
         let told = self.frontier.unforget(id, &host, from, FORGOTTEN_AT_ONCE, self.clock.now_ms())?;
         let urls = self.visit_unforgotten(id, told.records)?;
         let next = if told.next.is_empty() { ids.next().map(|id| (id, Vec::new())) } else { Some((id, told.next)) };
-        let cursor = next.map(|(id, from)| write_cursor(id, &from)).unwrap_or_default().into();
-        Ok(ForgetResponse { urls, cursor, ..ForgetResponse::default() })
+        let mut answer = ForgetResponse { urls, ..ForgetResponse::default() };
+        answer.cursor = next.map(|(id, from)| write_cursor(id, &from)).unwrap_or_default().into();
+        Ok(answer)
     }
 
     /// Queues what the crawl's rules let in; gives the URLs.

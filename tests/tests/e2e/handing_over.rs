@@ -8,7 +8,7 @@ use seine_tests::{FakeWeb, FakeWebConfig, LiveWeb, eventually};
 use serde_json::Value;
 
 const SERVE: [&str; 5] = ["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"];
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(120);
 
 fn serve(seine: &Seine) -> Running {
     seine.start(&SERVE)

@@ -10,7 +10,7 @@ const REASON: &str = "asked by mail";
 
 fn block(bench: &mut Bench, pattern: &str) -> BlockHostsResponse {
     let request = BlockHostsRequest { pattern: pattern.to_owned(), reason: REASON.to_owned() };
-    let answer = bench.keeper.block(request).unwrap();
+    let answer = bench.keeper.block(&request).unwrap();
     bench.keeper.grant_ready().unwrap();
     answer
 }
