@@ -41,7 +41,7 @@ fn serve(limits: WorkerLimits, mut input: impl Read, mut output: impl Write) -> 
     let missing_walls = sandbox::enter(limits.memory_bytes)?;
     while let Some(request) = read_request(&mut input)? {
         limits::allow_cpu_seconds(limits.cpu_seconds)?;
-        let result = match convert(request) {
+        let result = match convert(&request) {
             Ok(document) => convert_response::Result::Document(document),
             Err(reason) => convert_response::Result::Failed(reason),
         };
@@ -54,7 +54,7 @@ fn serve(limits: WorkerLimits, mut input: impl Read, mut output: impl Write) -> 
     Ok(())
 }
 
-fn convert(request: ConvertRequest) -> Result<ConvertedDocument, String> {
+fn convert(request: &ConvertRequest) -> Result<ConvertedDocument, String> {
     let encodings: Vec<&str> = request.content_encodings.iter().map(String::as_str).collect();
     match decode(&encodings, &request.document).as_deref() {
         Some([]) => Err("it is empty".to_owned()),

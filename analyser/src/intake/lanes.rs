@@ -209,7 +209,7 @@ impl Lanes {
 /// What a page decodes to unless it is large; as much as it has where it is not encoded.
 fn ordinary_bytes(page: &FetchedPage) -> usize {
     match header(page, "content-encoding").next() {
-        Some(_) => (page.body.len().saturating_mul(ORDINARY_RATIO)).max(ORDINARY_BYTES).min(MAX_DECODED_BYTES),
+        Some(_) => page.body.len().saturating_mul(ORDINARY_RATIO).clamp(ORDINARY_BYTES, MAX_DECODED_BYTES),
         None => page.body.len(),
     }
 }
