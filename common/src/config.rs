@@ -41,6 +41,8 @@ pub enum ConfigError {
     Value { key: &'static str, problem: String },
     #[error("a setting has a value of the wrong kind: {0}")]
     Kind(String),
+    #[error("the environment variable {name} has a value that is not UTF-8: {value}; set it again, or unset it")]
+    NotText { name: String, value: String },
     #[error("the settings in [filters] are wrong: {0}")]
     Filter(#[from] crate::filter::FilterError),
     #[error("the filter {name:?} has otherwise = {value:?}; write \"allow\" or \"deny\"")]
@@ -178,7 +180,8 @@ impl Config {
             Err(error) => Err(ConfigError::Read { path, error }),
         });
         let file = text.transpose()?;
-        Self::from_layers(file.as_ref().map(|(origin, text)| (origin.as_str(), text.as_str())), std::env::vars())
+        let environment = keys::own_variables(std::env::vars_os())?;
+        Self::from_layers(file.as_ref().map(|(origin, text)| (origin.as_str(), text.as_str())), environment)
     }
 
     pub fn from_layers(

@@ -1,27 +1,35 @@
-//! The directory in which a Seine keeps everything: its format version, who holds it, and how to reach the holder.
+//! The directory in which a Seine keeps everything: its [format](format) version, who [holds](lock) it, and how to reach
+//! the holder.
 //!
 //! Each tier with state has its own subdirectory and lock, so several processes can share one data directory as long as
-//! they run different tiers. Not responsible for what the subdirectories hold.
+//! they run different tiers. Directories are made for their owner alone. Not responsible for what the subdirectories hold.
 //!
-//! Life cycle: [`DataDir::open`] checks or writes the version → [`DataDir::lock`] per tier → [`DataDir::publish`] the
-//! endpoint once the server listens → dropping the [`TierLock`]s releases the tiers, also when the process is killed.
+//! Life cycle: [`DataDir::open`] checks or writes the version → [`DataDir::lock`] per tier → [`DataDir::migrate`] what an
+//! older version wrote → [`DataDir::publish`] the endpoint once the server listens → dropping the [`TierLock`]s releases
+//! the tiers, also when the process is killed.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+mod format;
+mod lock;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Grows with every change of what is on disk that older versions cannot read.
-pub const FORMAT_VERSION: u32 = 1;
+pub use format::FORMAT_VERSION;
+pub use lock::TierLock;
+
+/// Of directories that are made here: pages, and the secrets in their addresses, are nobody else's business.
+const PRIVATE: u32 = 0o700;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
     #[error("data directory {} is held by process {holder}; stop it, or choose another directory with --data", .path.display())]
     Held { path: PathBuf, holder: String },
     #[error(
-        "data directory {} has format version {found}, this seine reads {FORMAT_VERSION}; use the seine that wrote it, or another directory with --data",
+        "data directory {} has format version {found}, and this seine reads versions 1 to {FORMAT_VERSION}; use the seine that wrote it, or another directory with --data",
         .path.display()
     )]
     Version { path: PathBuf, found: String },
@@ -50,33 +58,18 @@ pub struct Endpoint {
     pub serves: bool,
 }
 
-/// Held as long as it lives.
-#[derive(Debug)]
-pub struct TierLock {
-    _file: File,
-}
-
 impl DataDir {
-    /// Opens the directory, making it when it does not exist.
+    /// Opens the directory, making it when it does not exist. One of an older version is opened as it is.
     pub fn open(root: &Path) -> Result<Self, DataDirError> {
         let this = Self { root: root.to_owned() };
-        fs::create_dir_all(root).map_err(|error| this.io_error(root, error))?;
-        let version_file = root.join("VERSION");
-        match fs::read_to_string(&version_file) {
-            Ok(found) if found.trim() == FORMAT_VERSION.to_string() => Ok(this),
-            Ok(found) => Err(DataDirError::Version { path: root.to_owned(), found: found.trim().to_owned() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_atomically(&version_file, format!("{FORMAT_VERSION}\n").as_bytes(), 0o644)
-                    .map_err(|error| this.io_error(&version_file, error))?;
-                Ok(this)
-            }
-            Err(error) => Err(this.io_error(&version_file, error)),
-        }
+        make_private(root).map_err(|error| this.io_error(root, error))?;
+        format::check(&this)?;
+        Ok(this)
     }
 
     /// Opens a directory that must exist already.
     pub fn open_existing(root: &Path) -> Result<Self, DataDirError> {
-        if !root.join("VERSION").exists() {
+        if !root.join(format::FILE).exists() {
             return Err(DataDirError::Missing(root.to_owned()));
         }
         Self::open(root)
@@ -86,36 +79,34 @@ impl DataDir {
         &self.root
     }
 
+    /// Brings what an older version wrote up to date. For those who hold the locks of their tiers.
+    pub fn migrate(&self) -> Result<(), DataDirError> {
+        format::migrate(self)
+    }
+
     /// The subdirectory of one tier, made when missing.
     pub fn tier(&self, tier: &str) -> Result<PathBuf, DataDirError> {
         let path = self.root.join(tier);
-        fs::create_dir_all(&path).map_err(|error| self.io_error(&path, error))?;
+        make_private(&path).map_err(|error| self.io_error(&path, error))?;
         Ok(path)
+    }
+
+    /// The permissions of the directory, where others than its owner have any. Somebody may have given them on purpose, so
+    /// they are left as they are.
+    pub fn open_to_others(&self) -> Option<u32> {
+        let mode = fs::metadata(&self.root).ok()?.permissions().mode() & 0o777;
+        (mode & !PRIVATE != 0).then_some(mode)
     }
 
     /// Takes the right to write the tier's subdirectory, or names the process that has it.
     pub fn lock(&self, tier: &str) -> Result<TierLock, DataDirError> {
-        let path = self.root.join(format!("{tier}.lock"));
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = open.map_err(|error| self.io_error(&path, error))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = file.read_to_string(&mut holder);
-                let holder = if holder.trim().is_empty() { "unknown".to_owned() } else { holder.trim().to_owned() };
-                return Err(DataDirError::Held { path: self.root.clone(), holder });
-            }
-            Err(TryLockError::Error(error)) => return Err(self.io_error(&path, error)),
-        }
-        let write_holder = || -> io::Result<()> {
-            file.set_len(0)?;
-            file.rewind()?;
-            write!(file, "{} ({})", std::process::id(), command_name())
-        };
-        let mut write_holder = write_holder;
-        write_holder().map_err(|error| self.io_error(&path, error))?;
-        Ok(TierLock { _file: file })
+        TierLock::take(self, tier)
+    }
+
+    /// How to reach the process that holds the tier, if one does and has said so. A killed process holds nothing, whatever
+    /// it left behind.
+    pub fn holder(&self, tier: &str) -> Option<Endpoint> {
+        lock::is_held(self, tier).then(|| self.endpoint()).flatten()
     }
 
     /// The secret that admin calls must present; drawn at first use, readable by the owner only.
@@ -132,18 +123,16 @@ impl DataDir {
         }
     }
 
-    /// Tells the commands of this user how to reach this process.
+    /// Tells the commands of this user how to reach this process. For the one that holds the Monitor's lock.
     pub fn publish(&self, endpoint: &Endpoint) -> Result<(), DataDirError> {
         let path = self.endpoint_file();
         let text = serde_json::to_vec(endpoint).expect("an endpoint has only text fields");
         write_atomically(&path, &text, 0o600).map_err(|error| self.io_error(&path, error))
     }
 
-    /// Takes the endpoint back, unless another process has published its own since.
+    /// Takes the endpoint back, also one that a killed process left. For the one that holds the Monitor's lock.
     pub fn withdraw(&self) {
-        if self.endpoint().is_some_and(|endpoint| endpoint.pid == std::process::id()) {
-            let _ = fs::remove_file(self.endpoint_file());
-        }
+        let _ = fs::remove_file(self.endpoint_file());
     }
 
     /// What was published last; its process may be gone.
@@ -160,13 +149,12 @@ impl DataDir {
     }
 }
 
-fn command_name() -> String {
-    // Only the first words: later arguments may hold what others need not see.
-    std::env::args()
-        .take(2)
-        .map(|word| word.rsplit('/').next().unwrap_or_default().to_owned())
-        .collect::<Vec<_>>()
-        .join(" ")
+/// Makes a directory for its owner alone, and those above it as is usual. One that exists stays as it is.
+fn make_private(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(path)
 }
 
 /// Writes a file so that after a crash either the old or the new content is there.
@@ -187,27 +175,10 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
-    #[test]
-    fn a_second_holder_of_a_tier_is_told_who_the_first_is() {
-        let root = tempfile::tempdir().unwrap();
-        let dir = DataDir::open(root.path()).unwrap();
-        let first = dir.lock("frontier").unwrap();
-        let refusal = dir.lock("frontier").unwrap_err().to_string();
-        assert!(refusal.contains(&std::process::id().to_string()), "{refusal}");
-        assert!(dir.lock("index").is_ok());
-        drop(first);
-        assert!(dir.lock("frontier").is_ok());
-    }
-
-    #[test]
-    fn a_directory_of_another_version_is_refused() {
-        let root = tempfile::tempdir().unwrap();
-        fs::write(root.path().join("VERSION"), "99\n").unwrap();
-        assert!(matches!(DataDir::open(root.path()), Err(DataDirError::Version { .. })));
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
 
     #[test]
@@ -220,10 +191,20 @@ mod tests {
         dir.publish(&endpoint).unwrap();
         assert_eq!(dir.endpoint(), Some(endpoint));
         for name in ["admin-token", "endpoint.json"] {
-            let mode = fs::metadata(root.path().join(name)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{name}");
+            assert_eq!(mode(&root.path().join(name)), 0o600, "{name}");
         }
         dir.withdraw();
         assert_eq!(dir.endpoint(), None);
+    }
+
+    #[test]
+    fn directories_are_made_for_their_owner_alone_and_existing_ones_are_left_as_they_are() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(&root.path().join("new/data")).unwrap();
+        let tier = dir.tier("filesaver").unwrap();
+        assert_eq!((mode(dir.root()), mode(&tier), dir.open_to_others()), (0o700, 0o700, None));
+        fs::set_permissions(dir.root(), fs::Permissions::from_mode(0o750)).unwrap();
+        let again = DataDir::open(dir.root()).unwrap();
+        assert_eq!((mode(again.root()), again.open_to_others()), (0o750, Some(0o750)));
     }
 }

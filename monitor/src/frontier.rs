@@ -28,6 +28,8 @@ mod conformance;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
+mod wal_tests;
+#[cfg(test)]
 pub(crate) mod tests_support;
 
 use std::sync::Arc;

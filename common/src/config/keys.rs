@@ -1,5 +1,7 @@
 //! Tables of settings: which keys exist, layering one table over another, and reading the environment.
 
+use std::ffi::OsString;
+
 use toml::{Table, Value};
 
 use super::{ConfigError, DEFAULT_TOML};
@@ -96,6 +98,20 @@ pub fn merge(below: &mut Table, above: Table) {
             }
         }
     }
+}
+
+/// Those of the environment's variables that are ours, settings or not. Others may hold whatever they like; ours must be
+/// text.
+pub fn own_variables(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(String, String)>, ConfigError> {
+    let named = variables.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let own = named.filter(|(name, _)| name.starts_with(PREFIX));
+    own.map(|(name, value)| match value.into_string() {
+        Ok(value) => Ok((name, value)),
+        Err(value) => Err(ConfigError::NotText { name, value: value.to_string_lossy().into_owned() }),
+    })
+    .collect()
 }
 
 /// `SEINE_CRAWL_DELAY=2` as a table. Variables of no section are somebody else's.

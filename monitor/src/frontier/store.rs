@@ -80,7 +80,8 @@ impl RocksFrontier {
         options.set_max_total_wal_size(128 << 20);
         options.set_max_background_jobs(2);
         options.set_keep_log_file_num(2);
-        options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::TolerateCorruptedTailRecords);
+        // Everything up to the first damaged record counts, whichever of the logs it stands in, and nothing behind it.
+        options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::PointInTime);
         let tables = TABLES.iter().map(|name| ColumnFamilyDescriptor::new(*name, table_options(name, &cache)));
         let db = Arc::new(DB::open_cf_descriptors(&options, path, tables)?);
         let mut this = Self {

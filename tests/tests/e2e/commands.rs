@@ -113,6 +113,35 @@ fn settings_are_printed_checked_and_used() {
 }
 
 #[test]
+fn what_is_not_text_in_the_environment_or_a_path_is_no_panic() {
+    use std::os::unix::ffi::OsStrExt;
+    let broken = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    let directory = tempfile::tempdir().unwrap();
+    let check = |name: &str| {
+        let words = ["search", "--data", directory.path().to_str().unwrap(), "river"];
+        let output = Command::new(binary("seine")).args(words).env(name, broken).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for name in ["SEINE_CRAWL_SCOPE", "SEINE_TOKEN", "SEINE_LOG"] {
+        let (code, stderr) = check(name);
+        assert!(code == Some(2) && stderr.contains(name) && stderr.contains("not UTF-8"), "{name}: {code:?} {stderr}");
+    }
+    // What belongs to others does not matter.
+    let (code, stderr) = check("SOMEBODY_ELSES");
+    assert!(code == Some(1) && stderr.contains("no data directory"), "{code:?} {stderr}");
+    // Words must be text, paths need not.
+    let crawl = |data: &std::path::Path| {
+        let words = ["crawl", "http://127.0.0.1:1/", "--allow-net", "127.0.0.0/8", "--delay", "0", "--json", "--data"];
+        Command::new(binary("seine")).args(words).arg(data).output().unwrap()
+    };
+    let output = crawl(&directory.path().join(broken));
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\"failed\":1"), "{output:?}");
+    let output = Command::new(binary("seine")).args(["crawl".as_ref(), broken]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
 fn the_index_can_be_rebuilt_from_the_log_without_fetching() {
     let web = FakeWeb::start(FakeWebConfig::small(30));
     let seine = Seine::new();
