@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use seine_common::panics;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::Error;
@@ -53,7 +54,11 @@ impl CpuPool {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        self.threads.spawn_blocking(work).await.map_err(|error| Error::Panicked(panic_message(error)))
+        self.threads.spawn_blocking(work).await.map_err(|error| match error.try_into_panic() {
+            Ok(panic) => Error::Panicked(panics::message(panic.as_ref())),
+            // The pool ends, and the process with it.
+            Err(_) => Error::Closed,
+        })
     }
 }
 
@@ -62,14 +67,6 @@ fn give_way() {
     if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
         tracing::debug!(%error, "a thread cannot lower its own priority");
     }
-}
-
-fn panic_message(error: tokio::task::JoinError) -> String {
-    let Ok(payload) = error.try_into_panic() else {
-        return "the runtime is shutting down".to_owned();
-    };
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
 #[cfg(test)]

@@ -48,6 +48,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it is this page that cannot be kept. Otherwise no page can be kept now, and this one may be later.
+    pub(crate) fn is_of_the_page(&self) -> bool {
+        matches!(self, Self::Missing(_) | Self::PageUrl(_) | Self::UnsafeUrl(_) | Self::TooLarge(_) | Self::Panicked(_))
+    }
+
     pub(crate) fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), error }
     }

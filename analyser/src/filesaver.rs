@@ -35,7 +35,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use seine_common::data_dir::sync_directory;
+use seine_common::health::Reporter;
 use seine_common::limits::{MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
+use seine_common::panics::{self, ThreadEnd};
 use seine_proto::common::v1::{ArchivePosition, Withdrawn};
 use seine_proto::filesaver::v1::filesaver_server::FilesaverServer;
 use seine_proto::filesaver::v1::{LogEntry, log_entry::Entry};
@@ -96,6 +98,7 @@ impl Default for FilesaverConfig {
 pub struct Filesaver {
     shared: Arc<Shared>,
     writer: JoinHandle<()>,
+    writer_end: ThreadEnd,
     rebuild: Rebuild,
 }
 
@@ -119,6 +122,11 @@ const READERS: usize = 2;
 
 impl Filesaver {
     pub fn open(dir: &Path, config: FilesaverConfig) -> Result<Self, Error> {
+        Self::open_reporting(dir, config, Reporter::default())
+    }
+
+    /// As [`Filesaver::open`]; says to the reporter whether pages can be saved.
+    pub fn open_reporting(dir: &Path, config: FilesaverConfig, health: Reporter) -> Result<Self, Error> {
         let (archive_dir, log_dir) = (dir.join("archive"), dir.join("log"));
         for dir in [&archive_dir, &log_dir] {
             fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, error))?;
@@ -137,10 +145,12 @@ impl Filesaver {
 
         let (commands, waiting) = mpsc::channel(QUEUED_COMMANDS);
         let (published, durable_end) = watch::channel(recovered.end);
-        let writer = Writer::new(archive, log, config.durability, published, Arc::clone(&known));
-        let writer = std::thread::Builder::new()
-            .name("filesaver-writer".to_owned())
-            .spawn(move || writer.run(waiting))
+        let writer = Writer::new(archive, log, config.durability, published, Arc::clone(&known), health);
+        let run = move || {
+            writer.run(waiting);
+            Ok::<_, Error>(())
+        };
+        let (writer, writer_end) = panics::spawn_thread("filesaver-writer", run)
             .map_err(|error| Error::io("start the writer for", &archive_dir, error))?;
         let shared = Shared {
             commands,
@@ -154,7 +164,7 @@ impl Filesaver {
             archive_dir: archive_dir.into(),
             readers: Readers::new(READERS),
         };
-        Ok(Self { shared: Arc::new(shared), writer, rebuild })
+        Ok(Self { shared: Arc::new(shared), writer, writer_end, rebuild })
     }
 
     /// The gRPC service, with its message limits set.
@@ -166,6 +176,11 @@ impl Filesaver {
 
     pub fn log_id(&self) -> &str {
         &self.shared.log_id
+    }
+
+    /// Returns when the writer has ended: asked to, or because it panicked.
+    pub fn ended(&self) -> impl Future<Output = Result<(), String>> + Send + 'static {
+        self.writer_end.clone().wait()
     }
 
     /// Where the durable part of the description log ends.
@@ -190,7 +205,7 @@ impl Filesaver {
             writer.join()
         })
         .await;
-        if !matches!(stopped, Ok(Ok(()))) {
+        if !matches!(stopped, Ok(Ok(()))) || self.writer_end.wait().await.is_err() {
             return Err(Error::Panicked("the filesaver's writer did not end well".to_owned()));
         }
         sealed.map_err(Error::NotSaved)

@@ -3,7 +3,7 @@
 //! One task owns everything about the stream. A page is in exactly one place: waiting in its [`lanes`], at [`work`] with the
 //! CPU pool or a converter, with the filesaver (`saving`), or gone. What it holds in memory is counted ([`held_bytes`]). When
 //! too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector back. Pages may overtake each
-//! other; for one page, `parsed` always comes before `saved` or `failed`.
+//! other; for one page, `parsed` always comes before `saved`, `failed` or `unavailable`.
 
 mod held_bytes;
 mod lanes;
@@ -149,7 +149,8 @@ impl Intake {
                 self.lanes.push_document(under_way, *page, document);
                 return Ok(());
             }
-            Err(error) => return self.failed(page_id, error.to_string()).await,
+            Err(error) if error.is_of_the_page() => return self.failed(page_id, error.to_string()).await,
+            Err(error) => return self.unavailable(page_id, error.to_string()).await,
         };
         under_way.was_read(described_bytes(&analysis));
         metrics::page_analysed(page.body.len() as u64);
@@ -192,7 +193,7 @@ impl Intake {
                 self.saving.insert(number, under_way);
                 Ok(())
             }
-            Err(reason) => self.failed(under_way.page_id, reason).await,
+            Err(reason) => self.unavailable(under_way.page_id, reason).await,
         }
     }
 
@@ -205,6 +206,7 @@ impl Intake {
                 self.answer(under_way.page_id, Event::Saved(saved)).await
             }
             Some(save_response::Result::Failed(reason)) => self.failed(under_way.page_id, reason).await,
+            Some(save_response::Result::Unavailable(reason)) => self.unavailable(under_way.page_id, reason).await,
             None => self.failed(under_way.page_id, "the filesaver gave no result".to_owned()).await,
         }
     }
@@ -213,7 +215,7 @@ impl Intake {
     async fn link_broke(&mut self, reason: &str) -> Result<(), Gone> {
         tracing::warn!(reason, pages = self.saving.len(), "stream to the filesaver broke");
         for under_way in std::mem::take(&mut self.saving).into_values() {
-            self.failed(under_way.page_id, reason.to_owned()).await?;
+            self.unavailable(under_way.page_id, reason.to_owned()).await?;
         }
         Ok(())
     }
@@ -221,6 +223,10 @@ impl Intake {
     async fn failed(&mut self, page_id: u64, reason: String) -> Result<(), Gone> {
         metrics::page_failed();
         self.answer(page_id, Event::Failed(reason)).await
+    }
+
+    async fn unavailable(&mut self, page_id: u64, reason: String) -> Result<(), Gone> {
+        self.answer(page_id, Event::Unavailable(reason)).await
     }
 
     async fn answer(&mut self, page_id: u64, event: Event) -> Result<(), Gone> {

@@ -8,25 +8,31 @@ const LONGEST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Backoff {
     next: Duration,
+    shortest: Duration,
+    longest: Duration,
 }
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self { next: SHORTEST }
+        Self::between(SHORTEST, LONGEST)
     }
 }
 
 impl Backoff {
+    pub fn between(shortest: Duration, longest: Duration) -> Self {
+        Self { next: shortest, shortest, longest }
+    }
+
     /// How long to wait before the next attempt.
     pub fn pause(&mut self) -> Duration {
         let pause = self.next;
-        self.next = (self.next * 2).min(LONGEST);
+        self.next = (self.next * 2).min(self.longest);
         pause
     }
 
     /// The other side answered.
     pub fn succeeded(&mut self) {
-        self.next = SHORTEST;
+        self.next = self.shortest;
     }
 }
 

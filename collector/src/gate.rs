@@ -1,4 +1,4 @@
-//! Bounds over all leases: requests under way, and bytes of bodies that are alive.
+//! Bounds over all leases: requests under way, and bytes of bodies that are alive. Closed while no page can be saved.
 //!
 //! A permit is taken before a request starts and moves with it: its first half is given back when the answer is
 //! complete, the half for the body when the analyser has made the page durable. So a slow analyser stops new requests
@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::metrics;
 
@@ -25,6 +25,7 @@ pub struct Gate {
     requests: Arc<Semaphore>,
     bodies: Arc<Semaphore>,
     overdraft: Arc<Semaphore>,
+    open: Arc<watch::Sender<bool>>,
 }
 
 /// The right to make one request and to hold its body.
@@ -68,7 +69,21 @@ impl Gate {
             requests: Arc::new(Semaphore::new(max_in_flight)),
             bodies: Arc::new(Semaphore::new(BODY_BUDGET_BYTES / UNIT)),
             overdraft: Arc::new(Semaphore::new(1)),
+            open: Arc::new(watch::Sender::new(true)),
         }
+    }
+
+    /// No request starts from now on, whatever its host.
+    pub fn close(&self) {
+        self.open.send_replace(false);
+    }
+
+    pub fn open(&self) {
+        self.open.send_replace(true);
+    }
+
+    pub fn is_open(&self) -> bool {
+        *self.open.borrow()
     }
 
     /// Requests under way.
@@ -77,6 +92,9 @@ impl Gate {
     }
 
     pub fn try_acquire(&self) -> Option<StartPermit> {
+        if !self.is_open() {
+            return None;
+        }
         let request = self.requests.clone().try_acquire_owned().ok()?;
         let units = self.bodies.clone().try_acquire_many_owned(units(RESERVATION_BYTES)).ok()?;
         Some(self.permit(request, units))
@@ -84,9 +102,15 @@ impl Gate {
 
     pub async fn acquire(&self) -> StartPermit {
         const NEVER_CLOSED: &str = "the semaphore is never closed";
-        let request = self.requests.clone().acquire_owned().await.expect(NEVER_CLOSED);
-        let units = self.bodies.clone().acquire_many_owned(units(RESERVATION_BYTES)).await.expect(NEVER_CLOSED);
-        self.permit(request, units)
+        loop {
+            let _ = self.open.subscribe().wait_for(|open| *open).await;
+            let request = self.requests.clone().acquire_owned().await.expect(NEVER_CLOSED);
+            let units = self.bodies.clone().acquire_many_owned(units(RESERVATION_BYTES)).await.expect(NEVER_CLOSED);
+            // It may have been closed while this one waited.
+            if self.is_open() {
+                return self.permit(request, units);
+            }
+        }
     }
 
     fn permit(&self, request: OwnedSemaphorePermit, units: OwnedSemaphorePermit) -> StartPermit {
@@ -133,6 +157,20 @@ mod tests {
         assert!(gate.try_acquire().is_none());
         drop(first);
         assert!(gate.try_acquire().is_some());
+    }
+
+    #[tokio::test]
+    async fn nothing_passes_a_closed_gate() {
+        let gate = Gate::new(1);
+        let under_way = gate.try_acquire().unwrap();
+        let mut waiting = Box::pin(gate.acquire());
+        assert!(tokio::time::timeout(Duration::from_millis(20), &mut waiting).await.is_err());
+        gate.close();
+        drop(under_way);
+        assert!(gate.try_acquire().is_none());
+        assert!(tokio::time::timeout(Duration::from_millis(20), &mut waiting).await.is_err());
+        gate.open();
+        tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("the gate is open");
     }
 
     #[test]

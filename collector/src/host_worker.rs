@@ -38,10 +38,6 @@ use crate::metrics;
 use crate::resolve::Found;
 use crate::strategy::Place;
 
-/// How long a lease is kept after the analyser failed: its pages are handed out again at once, and would be fetched
-/// from their host again and again.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(2);
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PinState {
     Unasked,

@@ -22,7 +22,10 @@ pub mod metrics;
 use std::sync::Arc;
 use std::time::Duration;
 
+use seine_common::health::Reporter;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 use tonic::transport::Channel;
 
 use crate::backoff::Backoff;
@@ -73,6 +76,8 @@ pub enum CollectorError {
     Resolve(#[from] ResolveError),
     #[error("cannot set up HTTPS: {0}")]
     Tls(String),
+    #[error("the delivery of pages to the analyser ended{}", .0.as_ref().map(|error| format!(": {error}")).unwrap_or_default())]
+    Delivery(Option<JoinError>),
 }
 
 /// Fetches for a Monitor.
@@ -80,20 +85,27 @@ pub struct Collector {
     config: CollectorConfig,
     monitor: Channel,
     analyser: Channel,
+    health: Reporter,
 }
 
 impl Collector {
     pub fn new(config: CollectorConfig, monitor: Channel, analyser: Channel) -> Self {
-        Self { config, monitor, analyser }
+        Self { config, monitor, analyser, health: Reporter::default() }
+    }
+
+    /// Says to the reporter whether pages can be delivered.
+    pub fn reporting_to(self, health: Reporter) -> Self {
+        Self { health, ..self }
     }
 
     /// Works until told to stop: then starts nothing more, lets requests end, settles, returns leases, and ends.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), CollectorError> {
-        let (delivery, courier) = deliver::delivery(self.analyser);
+        let gate = Gate::new(self.config.max_in_flight);
+        let (delivery, courier) = deliver::delivery(self.analyser, gate.clone(), self.health);
         let tools = Arc::new(Tools {
             http: Http::new(self.config.connect_timeout)?,
             resolver: Resolver::new(Vec::new())?,
-            gate: Gate::new(self.config.max_in_flight),
+            gate,
             delivery,
             memory: LinkMemory::default(),
             request_timeout: self.config.request_timeout,
@@ -101,13 +113,13 @@ impl Collector {
         });
         // Pages still on their way are settled before the courier may stop.
         let all_settled = CancellationToken::new();
-        let courier = tokio::spawn(courier.run(all_settled.clone()));
-        attend_forever(&self.config, &self.monitor, &tools, &shutdown).await;
-        all_settled.cancel();
-        if let Err(error) = courier.await {
-            tracing::error!(%error, "the delivery of pages failed");
+        let mut courier = AbortOnDropHandle::new(tokio::spawn(courier.run(all_settled.clone())));
+        tokio::select! {
+            () = attend_forever(&self.config, &self.monitor, &tools, &shutdown) => {}
+            ended = &mut courier => return Err(CollectorError::Delivery(ended.err())),
         }
-        Ok(())
+        all_settled.cancel();
+        courier.await.map_err(|error| CollectorError::Delivery(Some(error)))
     }
 }
 

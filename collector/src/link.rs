@@ -115,7 +115,9 @@ impl Link<'_> {
                 sent = send_first(&self.outgoing, &mut self.waiting), if !self.waiting.is_empty() => sent,
                 () = tokio::time::sleep_until(self.leases.next_heartbeat().into()) => self.beat(),
                 () = shutdown.cancelled(), if !matches!(self.ending, Some(LinkEnd::Shutdown)) => {
-                    deadline = Some(tokio::time::Instant::now() + FINISH_TIMEOUT);
+                    // While no page can be saved, waiting for those under way is of no use.
+                    let patience = if self.tools.gate.is_open() { FINISH_TIMEOUT } else { Duration::ZERO };
+                    deadline = Some(tokio::time::Instant::now() + patience);
                     self.end(LinkEnd::Shutdown)
                 }
                 () = tokio::time::sleep_until(deadline.unwrap_or_else(tokio::time::Instant::now)), if deadline.is_some() => {

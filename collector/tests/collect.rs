@@ -176,13 +176,30 @@ async fn a_lease_that_goes_back_with_work_left_is_continued_by_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_that_could_not_be_saved_is_fetched_again_under_the_next_lease() {
+async fn while_nothing_can_be_saved_nothing_is_fetched_and_no_page_is_fetched_twice() {
     let web = Web::of_pages(TREE, "").await;
-    let bench = start(settings(&web), &web, LineAnalyser { failures: 1.into() });
+    // More than once, so that the page that is tried again is refused too.
+    let bench = start(settings(&web), &web, LineAnalyser { refusals: Arc::new(2.into()), ..LineAnalyser::default() });
     bench.done().await;
-    assert_eq!(bench.analyser.failures.load(Ordering::SeqCst), 0);
-    assert_eq!(web.paths().iter().filter(|path| *path == "/").count(), 2);
+    assert_eq!(bench.analyser.refusals.load(Ordering::SeqCst), 0);
+    assert_eq!(bench.analyser.pages_while_refusing.load(Ordering::SeqCst), 1, "the page that is tried, and no other");
+    let mut paths = web.paths();
+    paths.sort();
+    paths.dedup();
+    assert_eq!((web.paths().len(), paths.len()), (13, 13), "each once");
     assert_eq!(bench.monitor.state().count(OutcomeKind::Saved), 12);
+    bench.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_cannot_be_kept_has_an_outcome_of_its_own_and_stops_no_other() {
+    let web = Web::of_pages(TREE, "").await;
+    let bench = start(settings(&web), &web, LineAnalyser { failures: 1.into(), ..LineAnalyser::default() });
+    bench.done().await;
+    let state = bench.monitor.state();
+    assert_eq!((state.count(OutcomeKind::NotKept), state.count(OutcomeKind::Saved)), (1, 11));
+    drop(state);
+    assert_eq!(web.paths().len(), 13);
     bench.stop().await;
 }
 

@@ -5,7 +5,7 @@
 //! document; [`address`] says which machines may be contacted for it, [`robots`] what it asks of robots, and
 //! [`filter::Filters`] whether it is followed and indexed.
 //! [`clock`], [`telemetry`], [`transport`] over bounded [`connections`] within the process's [`descriptors`], [`shutdown`] and
-//! [`data_dir`] carry the services themselves.
+//! [`data_dir`] carry the services themselves; [`health`] tells how they are.
 
 pub mod url;
 pub mod host;
@@ -26,3 +26,6 @@ pub mod connections;
 pub mod transport;
 pub mod telemetry;
 pub mod shutdown;
+pub mod health;
+pub mod panics;
+pub mod disk;

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use seine_common::health::Reporter;
 use seine_proto::common::v1::ArchivePosition;
 use seine_proto::filesaver::v1::{SaveResponse, SavedRecord, save_response};
 use tokio::sync::mpsc::{OwnedPermit, Receiver};
@@ -72,15 +73,21 @@ impl Ack {
         self.answer(save_response::Result::Saved(SavedRecord { archive: Some(archive), log_offset }));
     }
 
+    /// This page will never be saved.
     pub fn failed(mut self, reason: String) {
         self.answer(save_response::Result::Failed(reason));
+    }
+
+    /// No page is saved now.
+    pub fn unavailable(mut self, reason: String) {
+        self.answer(save_response::Result::Unavailable(reason));
     }
 }
 
 impl Drop for Ack {
     /// Whatever becomes of a page, its sender hears of it.
     fn drop(&mut self) {
-        self.answer(save_response::Result::Failed(Error::Closed.to_string()));
+        self.answer(save_response::Result::Unavailable(Error::Closed.to_string()));
     }
 }
 
@@ -116,6 +123,8 @@ pub(crate) struct Writer {
     durability: Durability,
     published: watch::Sender<u64>,
     known: Arc<KnownContents>,
+    /// Says whether pages can be saved.
+    health: Reporter,
     archive_bytes: Vec<u8>,
     index_bytes: Vec<u8>,
     log_bytes: Vec<u8>,
@@ -128,9 +137,10 @@ impl Writer {
         durability: Durability,
         published: watch::Sender<u64>,
         known: Arc<KnownContents>,
+        health: Reporter,
     ) -> Self {
         let (archive_bytes, index_bytes, log_bytes) = Default::default();
-        Self { archive, log, durability, published, known, archive_bytes, index_bytes, log_bytes }
+        Self { archive, log, durability, published, known, health, archive_bytes, index_bytes, log_bytes }
     }
 
     /// Works until told to stop, or until nobody is left who could send anything.
@@ -173,6 +183,7 @@ impl Writer {
         }
         match self.write(&batch) {
             Ok(placed) => {
+                self.health.well();
                 let bytes = (self.archive_bytes.len() as u64, self.log_bytes.len() as u64);
                 metrics::batch_committed(batch.pages, bytes.0, bytes.1);
                 self.published.send_replace(self.log.end());
@@ -187,6 +198,7 @@ impl Writer {
                 metrics::batch_failed(batch.pages);
                 tracing::error!(%error, pages = batch.pages, "pages could not be saved");
                 let reason = error.to_string();
+                self.health.unwell(reason.clone());
                 batch.items.into_iter().for_each(|item| item.failed(reason.clone()));
             }
         }
@@ -280,7 +292,7 @@ impl Item {
 
     fn failed(self, reason: String) {
         match self {
-            Self::Page { ack, .. } => ack.failed(reason),
+            Self::Page { ack, .. } => ack.unavailable(reason),
             Self::Withdrawal { done, .. } => drop(done.send(Err(reason))),
         }
     }

@@ -134,7 +134,7 @@ async fn take_page(shared: Arc<Shared>, mut request: SaveRequest, queued: OwnedS
     if let Some(withdrawn) = request.withdrawn.take() {
         return match shared.withdraw(withdrawn).await {
             Ok(log_offset) => ack.saved(nowhere(), log_offset),
-            Err(error) => ack.failed(error.to_string()),
+            Err(error) => ack.unavailable(error.to_string()),
         };
     }
     let (known, archive) = (Arc::clone(&shared.known), Arc::clone(&shared.archive_dir));
@@ -145,6 +145,7 @@ async fn take_page(shared: Arc<Shared>, mut request: SaveRequest, queued: OwnedS
             // A closed writer drops the command, and with it the acknowledgement, which tells the client.
             let _ = shared.command(Command::Save { page, ack, queued }).await;
         }
-        Ok(Err(error)) | Err(error) => ack.failed(error.to_string()),
+        Ok(Err(error)) | Err(error) if error.is_of_the_page() => ack.failed(error.to_string()),
+        Ok(Err(error)) | Err(error) => ack.unavailable(error.to_string()),
     }
 }

@@ -1,7 +1,10 @@
 //! What is done with one page: read on the CPU pool, or converted by a worker process.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt;
+use seine_common::panics;
 use seine_proto::analyser::v1::ConvertedDocument;
 use seine_proto::common::v1::FetchedPage;
 
@@ -47,20 +50,26 @@ pub(super) enum Done {
 impl Tools {
     pub(super) async fn work(self, job: Job) -> Worked {
         let Job { mut under_way, page, step } = job;
-        let result = match step {
-            Step::Read(limit) => {
-                let read = self.read(page, limit).await;
-                under_way.free_place();
-                read
-            }
+        let frees_place = matches!(step, Step::Read(_));
+        // Whatever a page does to its reader is the end of that page, not of the stream.
+        let done = AssertUnwindSafe(self.take(page, step)).catch_unwind().await;
+        if frees_place {
+            under_way.free_place();
+        }
+        let result = done.unwrap_or_else(|panic| Err(Error::Panicked(panics::message(panic.as_ref()))));
+        Worked { under_way, result }
+    }
+
+    async fn take(self, page: FetchedPage, step: Step) -> Result<Done, Error> {
+        match step {
+            Step::Read(limit) => self.read(page, limit).await,
             Step::ReadLarge if page.sitemap => {
                 self.cpu.run(move || sitemap::read(&page)).await.and_then(|read| read).map(Done::Sitemap)
             }
             Step::ReadLarge => self.read(page, MAX_DECODED_BYTES).await,
             Step::Convert(document) => self.convert(page, document).await,
             Step::GiveUp(document) => self.finish(page, document, Err(NO_CONVERTER_FREE.to_owned())).await,
-        };
-        Worked { under_way, result }
+        }
     }
 
     async fn read(self, page: FetchedPage, limit: usize) -> Result<Done, Error> {

@@ -70,7 +70,7 @@ async fn every_page_is_answered_when_parsed_and_again_when_saved() {
                 assert!(parsed.contains_key(&page_id), "{page_id} was saved before it was parsed");
                 assert!(saved.insert(page_id, page).is_none());
             }
-            Event::Failed(reason) => panic!("{page_id}: {reason}"),
+            Event::Failed(reason) | Event::Unavailable(reason) => panic!("{page_id}: {reason}"),
         }
     }
     assert_eq!((parsed.len(), saved.len()), (PAGES as usize, PAGES as usize));
@@ -143,7 +143,7 @@ async fn a_broken_filesaver_stream_fails_its_pages_and_the_next_page_opens_anoth
     sender.send(analyse_request(2)).await.unwrap();
     assert!(matches!(next(&mut stream).await, (2, Event::Parsed(_))));
     let (page_id, event) = next(&mut stream).await;
-    assert!(matches!((page_id, &event), (2, Event::Failed(_))), "{event:?}");
+    assert!(matches!((page_id, &event), (2, Event::Unavailable(_))), "{event:?}");
 
     let process = Process::start(address, filesaver.service());
     sender.send(analyse_request(3)).await.unwrap();

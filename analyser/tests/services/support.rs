@@ -99,7 +99,7 @@ impl Node {
 pub fn result(answer: &SaveResponse) -> Result<SavedRecord, String> {
     match answer.result.clone().expect("an answer has a result") {
         save_response::Result::Saved(saved) => Ok(saved),
-        save_response::Result::Failed(reason) => Err(reason),
+        save_response::Result::Failed(reason) | save_response::Result::Unavailable(reason) => Err(reason),
     }
 }
 

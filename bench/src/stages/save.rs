@@ -41,7 +41,9 @@ pub fn run(runtime: &Runtime, requests: Vec<SaveRequest>, directory: &Path) -> a
         while let Some(answer) = answers.message().await? {
             match answer.result.context("an answer without a result")? {
                 save_response::Result::Saved(_) => saved += 1,
-                save_response::Result::Failed(reason) => bail!("a page was not saved: {reason}"),
+                save_response::Result::Failed(reason) | save_response::Result::Unavailable(reason) => {
+                    bail!("a page was not saved: {reason}")
+                }
             }
         }
         ensure!(saved == expected, "{saved} of {expected} pages were saved");

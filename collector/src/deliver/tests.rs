@@ -1,10 +1,10 @@
 //! Delivery to an analyser that the test scripts, over the real transport.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use seine_common::health::{Condition, HealthBoard};
 use seine_common::transport;
 use seine_proto::analyser::v1::analyser_server::{Analyser, AnalyserServer};
 use seine_proto::analyser::v1::{ParsedPage, SavedPage};
@@ -17,6 +17,10 @@ use crate::gate::Gate;
 struct Scripted {
     breaks: AtomicU32,
     streams: AtomicU32,
+    /// Nothing is saved.
+    full: Arc<AtomicBool>,
+    /// In the order in which they came.
+    pages: Arc<Mutex<Vec<String>>>,
 }
 
 #[tonic::async_trait]
@@ -31,12 +35,16 @@ impl Analyser for Scripted {
         let breaks = self.breaks.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
         let (answers, receiver) = mpsc::channel(16);
         let mut pages = request.into_inner();
+        let (full, seen) = (Arc::clone(&self.full), Arc::clone(&self.pages));
         tokio::spawn(async move {
             while let Ok(Some(AnalyseRequest { page_id, page, .. })) = pages.message().await {
                 let url = page.unwrap_or_default().url;
                 let parsed = Answer::Parsed(ParsedPage { links: vec![url.clone()], ..ParsedPage::default() });
+                seen.lock().unwrap().push(url.clone());
                 let end = match url.as_str() {
-                    "bad" => Answer::Failed("no room".into()),
+                    "bad" => Answer::Failed("it cannot be read".into()),
+                    "large" => Answer::Unavailable("no room".into()),
+                    _ if full.load(Ordering::SeqCst) => Answer::Unavailable("no room".into()),
                     _ => Answer::Saved(SavedPage::default()),
                 };
                 let _ = answers.send(Ok(AnalyseResponse { page_id, event: Some(parsed) })).await;
@@ -54,6 +62,7 @@ impl Analyser for Scripted {
 struct Bench {
     delivery: Delivery,
     gate: Gate,
+    board: HealthBoard,
     scripted: Arc<Scripted>,
     answers: mpsc::Sender<Event>,
     events: mpsc::Receiver<Event>,
@@ -61,21 +70,24 @@ struct Bench {
 }
 
 fn bench(breaks: u32) -> Bench {
-    let scripted = Arc::new(Scripted { breaks: breaks.into(), streams: 0.into() });
+    let (full, pages) = Default::default();
+    let scripted = Arc::new(Scripted { breaks: breaks.into(), streams: 0.into(), full, pages });
     let (dialer, listener) = transport::in_memory();
     let stop = CancellationToken::new();
     let routes = tonic::service::Routes::new(AnalyserServer::from_arc(scripted.clone()));
     tokio::spawn(transport::serve(routes, None, listener, stop.clone()));
-    let (delivery, courier) = delivery(dialer.channel());
+    let (gate, board) = (Gate::new(8), HealthBoard::default());
+    let (delivery, courier) = delivery(dialer.channel(), gate.clone(), board.reporter("collector", "delivery"));
     tokio::spawn(courier.run(stop.clone()));
     let (answers, events) = mpsc::channel(64);
-    Bench { delivery, gate: Gate::new(8), scripted, answers, events, stop }
+    Bench { delivery, gate, board, scripted, answers, events, stop }
 }
 
 impl Bench {
     async fn submit(&self, id: PageId, url: &str) {
         let page = FetchedPage { url: url.into(), body: Bytes::from_static(b"body"), ..FetchedPage::default() };
-        let body = self.gate.acquire().await.body;
+        // From another gate: the page was fetched before anybody knew that it could not be saved.
+        let body = Gate::new(1).acquire().await.body;
         let content = Content::Page(Box::new(page));
         assert!(self.delivery.submit(Parcel { content, id, answers: self.answers.clone(), body }).await);
     }
@@ -121,4 +133,71 @@ async fn a_page_that_meets_two_broken_streams_has_failed() {
     bench.submit(1, "a").await;
     assert_eq!([bench.next().await, bench.next().await], ["parsed 1 a", "failed 1"]);
     bench.stop.cancel();
+}
+
+#[tokio::test]
+async fn while_nothing_can_be_saved_the_gate_is_closed_and_pages_wait_until_one_is_saved() {
+    let mut bench = bench(0);
+    bench.scripted.full.store(true, Ordering::SeqCst);
+    bench.submit(1, "a").await;
+    bench.submit(2, "b").await;
+    assert_eq!([bench.next().await, bench.next().await], ["parsed 1 a", "parsed 2 b"]);
+    let refused = || bench.scripted.pages.lock().unwrap().len();
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while refused() < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .expect("each is tried again");
+    assert!(!bench.gate.is_open() && bench.gate.try_acquire().is_none());
+    assert_eq!(bench.board.tier("collector"), Condition::Unwell("pages cannot be saved: no room".into()));
+    bench.scripted.full.store(false, Ordering::SeqCst);
+    let mut saved = [bench.next().await, bench.next().await];
+    saved.sort();
+    assert_eq!(saved, ["saved 1", "saved 2"]);
+    assert!(bench.gate.is_open());
+    assert_eq!(bench.board.tier("collector"), Condition::Well);
+    bench.stop.cancel();
+}
+
+#[tokio::test]
+async fn a_page_that_is_refused_while_others_are_saved_fails_at_last() {
+    let mut bench = bench(0);
+    bench.submit(1, "large").await;
+    assert_eq!(bench.next().await, "parsed 1 large");
+    let (mut id, mut events) = (1, Vec::new());
+    while !events.contains(&"failed 1".to_owned()) {
+        id += 1;
+        bench.submit(id, "small").await;
+        events.clear();
+        // Its answers, and perhaps that of the large one.
+        while !events.contains(&format!("saved {id}")) {
+            events.push(bench.next().await);
+        }
+    }
+    assert!(id < 20, "after {id} others");
+    bench.stop.cancel();
+}
+
+#[tokio::test]
+async fn pages_of_lost_leases_do_not_keep_the_gate_closed() {
+    let Bench { delivery, gate, scripted, answers, events, stop, board: _board } = bench(0);
+    scripted.full.store(true, Ordering::SeqCst);
+    let page = Content::Page(Box::new(FetchedPage { url: "a".into(), ..FetchedPage::default() }));
+    let body = gate.acquire().await.body;
+    assert!(delivery.submit(Parcel { content: page, id: 1, answers, body }).await);
+    let closed = async |wanted: bool| {
+        tokio::time::timeout(Duration::from_secs(30), async {
+            while gate.is_open() == wanted {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await
+        .expect("the gate changes");
+    };
+    closed(true).await;
+    drop(events);
+    closed(false).await;
+    stop.cancel();
 }

@@ -118,6 +118,7 @@ pub fn label(kind: OutcomeKind) -> &'static str {
         OutcomeKind::HostFailed => "host_failed",
         OutcomeKind::Gone => "gone",
         OutcomeKind::SitemapRead => "sitemap_read",
+        OutcomeKind::NotKept => "not_kept",
     }
 }
 

@@ -1,8 +1,8 @@
 //! The URLs of a lease that were taken and are not settled yet.
 //!
 //! Life of one: fetching → fetched (with the analyser) → parsed (links sent) → saved → settled; one that is as it was skips
-//! the parsing. Other endings settle at once, or when the archive has the answer. A page leaves when the Monitor has acknowledged its settlement, or when the
-//! analyser could not save it.
+//! the parsing. Other endings settle at once, or when the archive has the answer. A page leaves when the Monitor has
+//! acknowledged its settlement.
 
 use std::collections::HashMap;
 

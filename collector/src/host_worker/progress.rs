@@ -7,7 +7,7 @@ use seine_proto::monitor::v1::{Crawl, Discover, OutcomeKind, Pace, Robots, Robot
 
 use super::events::{Action, Event, Origin, PageId, Parsed};
 use super::pages::Ended;
-use super::{HostWorker, PAUSE_AFTER_FAILURE, PinState};
+use super::{HostWorker, PinState};
 use crate::fetch::outcome::{Ending, NOT_MODIFIED};
 use crate::fetch::redirect::MAX_REDIRECTS;
 use crate::fetch::robots::RobotsAnswer;
@@ -87,10 +87,7 @@ impl HostWorker {
                 if self.recorded(page, actions) {
                     return tracing::warn!(host = %self.terms.host, reason, "answer could not be archived");
                 }
-                tracing::warn!(host = %self.terms.host, lease = self.terms.token, reason, "page could not be saved");
-                // Still queued at the Monitor, and fetched again under the next lease.
-                self.pages.remove(page);
-                self.drain(now + PAUSE_AFTER_FAILURE);
+                self.not_kept(page, &reason, actions);
             }
         }
     }
@@ -120,6 +117,16 @@ impl HostWorker {
         };
         self.end(page, &ended, actions);
         true
+    }
+
+    /// A failure of this page alone: it counts as an attempt, as one at its host would.
+    fn not_kept(&mut self, page: PageId, reason: &str, actions: &mut Vec<Action>) {
+        let Some(failed) = self.pages.get(page) else { return };
+        tracing::warn!(url = %failed.queued.url, lease = self.terms.token, reason, "page could not be kept");
+        let ending = Ending::new(OutcomeKind::NotKept, reason).with_status(failed.status);
+        let at_ms = failed.at_ms;
+        self.pages.release_slot(page);
+        self.settle_ending(page, &ending, at_ms, actions);
     }
 
     fn robots_answered(

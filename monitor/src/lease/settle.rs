@@ -179,7 +179,7 @@ fn describe(outcome: &Outcome) -> String {
 
 /// Whether the same request may succeed later.
 fn may_pass(kind: OutcomeKind) -> bool {
-    kind == OutcomeKind::SlowDown || is_failure_of_the_host(kind)
+    matches!(kind, OutcomeKind::SlowDown | OutcomeKind::NotKept) || is_failure_of_the_host(kind)
 }
 
 /// Whether it is the host that failed rather than the page.

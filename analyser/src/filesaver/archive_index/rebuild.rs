@@ -1,11 +1,13 @@
 //! Makes missing indexes from the records themselves, on a thread of its own: a gigabyte takes some seconds.
 
 use std::fs::File;
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use seine_common::panics;
 use seine_proto::common::v1::ArchivePosition;
 
 use super::{index_path, sealed_files, write_sorted};
@@ -34,7 +36,9 @@ impl Rebuild {
         let (dir_of_thread, stopped) = (dir.to_owned(), Arc::clone(&stop));
         let work = move || {
             for name in missing {
-                match index_file(&dir_of_thread, &name, &stopped) {
+                let indexed = catch_unwind(|| index_file(&dir_of_thread, &name, &stopped));
+                // One file must not keep the others from being indexed.
+                match indexed.unwrap_or_else(|panic| Err(Error::Panicked(panics::message(panic.as_ref())))) {
                     Ok(true) => tracing::info!(file = name, "archive file indexed"),
                     Ok(false) => return,
                     Err(error) => tracing::warn!(%error, "archive file could not be indexed"),

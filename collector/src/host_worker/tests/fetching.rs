@@ -191,16 +191,16 @@ fn never_more_pages_than_allowed_can_be_saved() {
 }
 
 #[test]
-fn a_page_that_could_not_be_saved_stays_queued_and_the_lease_goes_back_after_a_pause() {
-    let mut bench = Bench::prepared(terms(), &[1, 2]);
+fn a_page_that_cannot_be_kept_is_settled_as_that_and_the_others_go_on() {
+    let mut bench = Bench::prepared(Terms { page_allowance: Some(1), ..terms() }, &[1, 2]);
     let (page, _) = bench.start_page();
     bench.fetched(page);
-    bench.tell(Event::Failed { page, reason: "disk full".into() });
-    assert!(bench.outcomes().is_empty() && bench.starts().is_empty() && bench.returned().is_none());
-    let wake = bench.worker.wake_at(bench.now).unwrap();
-    let pause = wake - bench.now;
-    bench.wait(pause);
-    assert!(bench.returned().is_some());
+    bench.tell(Event::Failed { page, reason: "a page made the worker panic".into() });
+    let outcomes: Vec<_> = bench.outcomes().into_iter().map(|(_, kind)| kind).collect();
+    assert_eq!(outcomes, [OutcomeKind::NotKept]);
+    bench.settled(page);
+    let (_, path) = bench.start_page();
+    assert_eq!(path, "/2", "it took nothing from what may be saved");
 }
 
 #[test]

@@ -39,6 +39,28 @@ fn a_url_that_keeps_failing_is_given_up_after_three_attempts() {
 }
 
 #[test]
+fn a_page_that_cannot_be_kept_uses_up_its_attempts_and_says_nothing_about_its_host() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
+    bench.add(crawl("c", &["http://a.test/"]));
+    let not_kept = || Outcome { status: 200, detail: "it panicked".to_owned(), ..outcome(OutcomeKind::NotKept) };
+    for attempt in 0..3 {
+        let lease = bench.hear_lease();
+        assert_eq!(urls(&lease)[0].attempts, attempt);
+        bench.settle(lease.token, &urls(&lease)[0], not_kept());
+        bench.hear_settled();
+        bench.give_back(lease.token, Some(0));
+        bench.advance(20_000);
+    }
+    assert_eq!((bench.state("c"), bench.keeper.status(CrawlId(1)).unwrap().failed), (CrawlState::Finished, 1));
+    let explained = bench.keeper.explain("http://a.test/").unwrap();
+    let verdict = &explained.crawls[0];
+    assert_eq!((verdict.state.as_str(), verdict.reason.as_str()), ("not kept", "it panicked"));
+    let host = bench.keeper.frontier.host(&HostKey::from_stored("a.test".to_owned())).unwrap();
+    assert_eq!((host.failures, host.skips), (0, 0));
+}
+
+#[test]
 fn a_retry_that_is_almost_due_is_handed_out_with_its_host() {
     let dir = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
