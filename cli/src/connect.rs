@@ -19,7 +19,7 @@ use tonic::{Request, Status};
 use crate::End;
 use crate::args::{Role, Target};
 use crate::failure::{Failure, Result};
-use crate::process::{Plan, Process};
+use crate::process::{MONITOR_DIR, Plan, Process};
 
 pub type Admin = AdminClient<InterceptedService<Channel, BearerToken>>;
 
@@ -69,7 +69,7 @@ impl Connection {
             return Ok(Self::Remote(Box::new(remote(address, &token)?)));
         }
         let data = DataDir::open_existing(&target.data)?;
-        if let Some(endpoint) = data.endpoint().filter(is_alive) {
+        if let Some(endpoint) = data.holder(MONITOR_DIR) {
             let mut services = remote(&endpoint.grpc, &endpoint.token)?;
             find_tiers(&mut services, roles).await?;
             return Ok(Self::Remote(Box::new(services)));
@@ -93,8 +93,11 @@ impl Connection {
     }
 
     pub async fn close(self) {
-        if let Self::Opened(process) = self {
-            process.close().await;
+        if let Self::Opened(process) = self
+            && let Err(failure) = process.close().await
+        {
+            // The command has its answer; what is wrong with the data is for the log.
+            tracing::error!(%failure, "the data directory was not closed in order");
         }
     }
 }
@@ -109,7 +112,7 @@ pub async fn with_admin(target: &Target, config: &Config, ask: impl AsyncFnOnce(
 
 /// The server that holds the directory and takes crawls from others.
 pub fn server_of(data: &DataDir) -> Option<Endpoint> {
-    data.endpoint().filter(|endpoint| endpoint.serves && is_alive(endpoint))
+    data.holder(MONITOR_DIR).filter(|endpoint| endpoint.serves)
 }
 
 /// Clients of a process that runs all tiers, as far as is known before it was asked.
@@ -141,9 +144,4 @@ pub async fn find_tiers(services: &mut Services, roles: &[Role]) -> Result<()> {
 
 fn filesaver(channel: Channel) -> FilesaverClient<Channel> {
     FilesaverClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES)
-}
-
-/// A process that was killed leaves its endpoint behind.
-fn is_alive(endpoint: &Endpoint) -> bool {
-    std::path::Path::new("/proc").join(endpoint.pid.to_string()).exists()
 }

@@ -29,6 +29,8 @@ use report::{Ending, Summary};
 
 /// How often the crawl's state is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long the index may take at the end before it is looked why.
+const TELL_AFTER: Duration = Duration::from_secs(2);
 
 pub async fn run(arguments: CrawlArguments, config: Config) -> Result<End> {
     let started = Instant::now();
@@ -63,18 +65,39 @@ async fn run_here(
         serves: false,
     };
     let mut process = Process::start(plan).await?;
+    let name = crawl.name.clone();
+    let done = tokio::select! {
+        // A tier that is gone leaves the crawl waiting for what cannot come any more.
+        biased;
+        failure = process.failure() => Err(failure),
+        done = crawl_in(&mut process, crawl, arguments.again, &shutdown) => done,
+    };
+    let closed = process.close().await;
+    let Crawled { indexed, status, ending } = done?;
+    closed?;
+    Summary::new(&name, &status, indexed, started).report(&status, ending, arguments)?;
+    Ok(ending.end())
+}
+
+/// What is left of a crawl.
+struct Crawled {
+    indexed: u64,
+    status: CrawlStatus,
+    ending: Ending,
+}
+
+/// From asking for the crawl until everything has settled down.
+async fn crawl_in(process: &mut Process, crawl: Crawl, again: bool, shutdown: &Shutdown) -> Result<Crawled> {
     let mut services = process.services();
     let name = crawl.name.clone();
-    if start(&mut services, crawl, arguments.again).await? {
-        watch(&mut services, &name, &shutdown).await?;
+    if start(&mut services, crawl, again).await? {
+        watch(&mut services, &name, shutdown).await?;
     }
     process.stop_collecting().await;
     let indexed = settle_down(&mut services, &name).await?;
     let status = status_of(&mut services, &name).await?;
     let ending = Ending::of(&mut services, &status, shutdown.was_interrupted()).await?;
-    process.close().await;
-    Summary::new(&name, &status, indexed, started).report(&status, ending, arguments)?;
-    Ok(ending.end())
+    Ok(Crawled { indexed, status, ending })
 }
 
 /// Asks for the crawl and tells what is known of it; false when there is nothing to do.
@@ -130,7 +153,7 @@ async fn status_of(services: &mut Services, name: &str) -> Result<CrawlStatus> {
 async fn settle_down(services: &mut Services, name: &str) -> Result<u64> {
     let end = services.filesaver.log_end(LogEndRequest {}).await?.into_inner();
     let flush = FlushRequest { log_id: end.log_id, until_offset: end.end_offset };
-    services.indexer.flush(flush).await?;
+    flush_and_tell(services, name, flush).await?;
     services.filesaver.seal(SealRequest {}).await?;
     indexed(services, name).await
 }
@@ -139,6 +162,24 @@ async fn settle_down(services: &mut Services, name: &str) -> Result<u64> {
 async fn indexed(services: &mut Services, name: &str) -> Result<u64> {
     let status = services.indexer.status(StatusRequest { crawl: name.to_owned() }).await?.into_inner();
     Ok(status.crawl_documents)
+}
+
+/// Where the index is not well, that is what it waits for.
+async fn flush_and_tell(services: &mut Services, name: &str, flush: FlushRequest) -> Result<()> {
+    let mut indexer = services.indexer.clone();
+    let mut flushing = std::pin::pin!(indexer.flush(flush));
+    let mut told = Vec::new();
+    loop {
+        tokio::select! {
+            flushed = &mut flushing => return Ok(flushed.map(drop)?),
+            () = tokio::time::sleep(TELL_AFTER) => {}
+        }
+        let troubles = status_of(services, name).await?.troubles;
+        if told != troubles {
+            troubles.iter().for_each(|trouble| eprintln!("waiting until all pages are indexed; {trouble}"));
+            told = troubles;
+        }
+    }
 }
 
 fn because(status: &CrawlStatus) -> String {

@@ -39,7 +39,10 @@ pub async fn run(arguments: NodeArguments, config: Config) -> Result<End> {
     };
     let process = Process::start(plan).await?;
     say!("ready grpc={}", process.grpc);
-    shutdown.token.cancelled().await;
-    process.close().await;
-    Ok(End::Interrupted)
+    let ended = tokio::select! {
+        () = shutdown.token.cancelled() => Ok(End::Interrupted),
+        failure = process.failure() => Err(failure),
+    };
+    let closed = process.close().await;
+    ended.and_then(|end| closed.map(|()| end))
 }

@@ -4,12 +4,16 @@
 //! wherever that runs: over an in-memory connection when it is in this process, over TCP to the nodes that registered
 //! with the Monitor when it is not.
 //!
+//! Every task is watched over by the [supervisor](supervise): [`Process::failure`] tells when one has ended.
+//!
 //! Life cycle: [`Process::start`] opens stores and binds ports → [`Process::stop_collecting`] lets the collector finish
 //! what is under way → [`Process::close`] ends the rest: indexer, filesaver, monitor, server, each with its own deadline.
 
 mod directory;
+mod disks;
 mod health;
 mod server;
+mod supervise;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -31,7 +35,6 @@ use seine_monitor::keeper::Durability;
 use seine_monitor::nodes::NodeTable;
 use seine_monitor::{Monitor, MonitorConfig};
 use seine_query::QueryService;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 use tonic::transport::Channel;
@@ -41,6 +44,7 @@ use crate::connect::{self, Services};
 use crate::failure::{Failure, Result};
 use directory::Directory;
 use health::Health;
+use supervise::{Supervised, Supervisor};
 
 /// Subdirectories of the data directory, one per tier that keeps something.
 pub const MONITOR_DIR: &str = "monitor";
@@ -64,16 +68,17 @@ pub struct Plan {
 pub struct Process {
     pub grpc: SocketAddr,
     pub query: Option<QueryService>,
-    health: Health,
+    health: Option<Supervised>,
     data: DataDir,
     channels: Channels,
     admin_token: String,
-    collector: Option<(CancellationToken, JoinHandle<()>)>,
-    indexer: Option<(CancellationToken, JoinHandle<()>)>,
-    filesaver: Option<Filesaver>,
-    monitor: Option<Monitor>,
-    server: (CancellationToken, JoinHandle<()>),
-    directory: Directory,
+    supervisor: Supervisor,
+    collector: Option<Supervised>,
+    indexer: Option<Supervised>,
+    filesaver: Option<(Filesaver, Supervised)>,
+    monitor: Option<(Monitor, Supervised)>,
+    /// What belongs to no tier: directory, disks, and at last the server.
+    others: Vec<Supervised>,
     _locks: Vec<TierLock>,
 }
 
@@ -104,6 +109,7 @@ impl Process {
         let owners = [(Role::Monitor, MONITOR_DIR), (Role::Filesaver, FILESAVER_DIR), (Role::Indexer, INDEX_DIR)];
         let owned = owners.iter().filter(|(role, _)| has(*role));
         let locks = owned.map(|(_, dir)| data.lock(dir)).collect::<std::result::Result<Vec<_>, _>>()?;
+        prepare(&data, has(Role::Monitor))?;
         let listener = transport::listen(grpc).await?;
         let grpc = listener.local_addr().map_err(Failure::failed)?;
         let admin_token = data.admin_token()?;
@@ -116,62 +122,85 @@ impl Process {
             monitor: monitor_channel.clone(),
         };
         let mut routes = RoutesBuilder::default();
+        let supervisor = Supervisor::default();
+        let board = &supervisor.board;
 
         let filesaver = if has(Role::Filesaver) {
-            let filesaver =
-                Filesaver::open(&data.tier(FILESAVER_DIR)?, filesaver_config(&config)).map_err(Failure::failed)?;
+            let health = board.reporter(Role::Filesaver.name(), "saving");
+            let filesaver = Filesaver::open_reporting(&data.tier(FILESAVER_DIR)?, filesaver_config(&config), health);
+            let filesaver = filesaver.map_err(Failure::failed)?;
             routes.add_service(filesaver.service());
-            Some(filesaver)
+            let watching = supervisor.watch(Role::Filesaver.name(), CancellationToken::new(), filesaver.ended());
+            Some((filesaver, watching))
         } else {
             None
         };
         let indexer = if has(Role::Indexer) {
-            let indexer = Indexer::open(&data.tier(INDEX_DIR)?, indexer_config(&config)).map_err(Failure::failed)?;
+            let health = board.reporter(Role::Indexer.name(), "index");
+            let indexer = Indexer::open_reporting(&data.tier(INDEX_DIR)?, indexer_config(&config), health);
+            let indexer = indexer.map_err(Failure::failed)?;
             routes.add_service(indexer.service());
             let stop = CancellationToken::new();
             let (filesaver, stopped) = (channels.to(Role::Filesaver), stop.clone());
-            Some((stop, spawn_tier("indexer", async move { indexer.run(filesaver, stopped).await })))
+            Some(supervisor.watch(Role::Indexer.name(), stop, async move { indexer.run(filesaver, stopped).await }))
         } else {
             None
         };
         if has(Role::Analyser) {
             let analyser = AnalyserService::new(channels.to(Role::Filesaver), analyser_config(&config));
             routes.add_service(analyser.into_server());
+            // It has no task of its own: its work belongs to the streams that bring it.
+            board.reporter(Role::Analyser.name(), "service");
         }
         let nodes = NodeTable::new(Clock::System);
         let monitor = if has(Role::Monitor) {
-            let monitor = Monitor::open(&data.tier(MONITOR_DIR)?, monitor_config(&config)?, Clock::System);
+            let path = data.tier(MONITOR_DIR)?;
+            let monitor = Monitor::open(&path, monitor_config(&config)?, Clock::System, nodes.clone());
             let monitor = monitor.map_err(Failure::failed)?;
             seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), admin_token.clone());
-            Some(monitor)
+            let watching = supervisor.watch(Role::Monitor.name(), CancellationToken::new(), monitor.ended());
+            Some((monitor, watching))
         } else {
             None
         };
         let query = if has(Role::Query) {
             let query = QueryService::open(&data.root().join(INDEX_DIR), seine_query::QueryConfig::default());
             let query = query.map_err(Failure::failed)?.with_archive(channels.to(Role::Filesaver));
+            let query = query.with_health(board.clone());
+            board.reporter(Role::Query.name(), "service");
             routes.add_service(query.grpc());
             Some(query)
         } else {
             None
         };
 
-        let health = Health::start(&roles, &mut routes).await;
+        let health = Health::start(&roles, &mut routes, board.clone()).await;
         server::add_reflection(&roles, &mut routes)?;
-        let stop_server = CancellationToken::new();
-        let serving = server::serve(routes, listener, memory, stop_server.clone());
-        let directory = Directory::start(&roles, grpc, monitor_channel, nodes, &channels.directory);
+        let stop = CancellationToken::new();
+        let serving = server::serve(routes, listener, memory, stop.clone());
+        let server = supervisor.watch("gRPC server", stop, serving);
+        let directory = Directory::new(&roles, grpc, monitor_channel, nodes, &channels.directory, board.clone());
+        let node_id = directory.node_id();
+        let stop = CancellationToken::new();
+        let directory = supervisor.watch("node directory", stop.clone(), directory.run(stop));
+        let stop = CancellationToken::new();
+        let watched = owners.iter().filter(|(role, _)| has(*role));
+        let watched = watched.map(|(role, dir)| (role.name(), data.root().join(dir))).collect();
+        let disks = disks::watch(watched, config.store.min_free_percent, board, stop.clone());
+        let disks = supervisor.watch("disk watch", stop, disks);
         let collector = if has(Role::Collector) {
             let embedded = has(Role::Monitor);
-            let settings = collector_config(&config, &directory.node_id, embedded);
+            let settings = collector_config(&config, &node_id, embedded);
             let collector = Collector::new(settings, channels.to(Role::Monitor), channels.to(Role::Analyser));
+            let collector = collector.reporting_to(board.reporter(Role::Collector.name(), "delivery"));
             let stop = CancellationToken::new();
-            let stopped = stop.clone();
-            Some((stop, spawn_tier("collector", async move { collector.run(stopped).await })))
+            Some(supervisor.watch(Role::Collector.name(), stop.clone(), collector.run(stop)))
         } else {
             None
         };
-        health.set_all(&roles, true).await;
+        health.tell().await;
+        let stop = CancellationToken::new();
+        let health = supervisor.watch("health", stop.clone(), health.follow(stop));
         if has(Role::Monitor) {
             let (pid, token) = (std::process::id(), admin_token.clone());
             data.publish(&Endpoint { pid, grpc: grpc.to_string(), token, serves })?;
@@ -179,16 +208,16 @@ impl Process {
         Ok(Self {
             grpc,
             query,
-            health,
+            health: Some(health),
             data,
             channels,
             admin_token,
+            supervisor,
             collector,
             indexer,
             filesaver,
             monitor,
-            server: (stop_server, serving),
-            directory,
+            others: vec![directory, disks, server],
             _locks: locks,
         })
     }
@@ -203,59 +232,78 @@ impl Process {
         )
     }
 
-    /// Lets the collector finish what is under way and give its leases back.
-    pub async fn stop_collecting(&mut self) {
-        stop("collector", self.collector.take()).await;
+    /// Returns when a tier has ended that nobody asked to: the process cannot go on.
+    pub fn failure(&self) -> impl Future<Output = Failure> + Send + 'static {
+        self.supervisor.failure()
     }
 
-    pub async fn close(mut self) {
-        self.health.set_all(&self.channels.roles, false).await;
-        self.stop_collecting().await;
-        stop("indexer", self.indexer.take()).await;
-        if let Some(filesaver) = self.filesaver.take() {
-            match tokio::time::timeout(CLOSE_DEADLINE, filesaver.close()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(%error, "the archive could not be closed"),
-                Err(_) => tracing::error!("the archive took too long to close"),
-            }
+    /// Watches over something more, which belongs to the caller.
+    pub fn watch<E: std::fmt::Display + Send + 'static>(
+        &self,
+        what: &'static str,
+        stop: CancellationToken,
+        run: impl Future<Output = std::result::Result<(), E>> + Send + 'static,
+    ) -> Supervised {
+        self.supervisor.watch(what, stop, run)
+    }
+
+    /// Lets the collector finish what is under way and give its leases back.
+    pub async fn stop_collecting(&mut self) {
+        if let Some(collector) = self.collector.take() {
+            collector.end(CLOSE_DEADLINE).await;
         }
-        if let Some(monitor) = self.monitor.take() {
+    }
+
+    /// Ends all that runs. An error when a tier failed, now or before: then not all may be as it should.
+    pub async fn close(mut self) -> Result<()> {
+        if let Some(health) = self.health.take() {
+            health.end(CLOSE_DEADLINE).await;
+        }
+        self.stop_collecting().await;
+        if let Some(indexer) = self.indexer.take() {
+            indexer.end(CLOSE_DEADLINE).await;
+        }
+        let mut closed = Ok(());
+        if let Some((filesaver, watching)) = self.filesaver.take() {
+            watching.release();
+            closed = match tokio::time::timeout(CLOSE_DEADLINE, filesaver.close()).await {
+                Ok(closed) => {
+                    closed.map_err(|error| Failure::failed(format!("the archive could not be closed: {error}")))
+                }
+                Err(_) => Err(Failure::failed("the archive took too long to close; the next start seals it")),
+            };
+        }
+        if let Some((monitor, watching)) = self.monitor.take() {
+            watching.release();
             self.data.withdraw();
             if tokio::time::timeout(CLOSE_DEADLINE, monitor.close()).await.is_err() {
                 tracing::error!("the monitor took too long to close");
             }
         }
-        self.directory.stop().await;
-        let (token, serving) = self.server;
-        stop("server", Some((token, serving))).await;
-    }
-}
-
-async fn stop(what: &'static str, task: Option<(CancellationToken, JoinHandle<()>)>) {
-    let Some((token, mut task)) = task else { return };
-    token.cancel();
-    if tokio::time::timeout(CLOSE_DEADLINE, &mut task).await.is_err() {
-        tracing::warn!(tier = what, "did not end in time and is cut off");
-        task.abort();
-    }
-}
-
-fn spawn_tier<E: std::fmt::Display>(
-    tier: &'static str,
-    run: impl Future<Output = std::result::Result<(), E>> + Send + 'static,
-) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        if let Err(error) = run.await {
-            tracing::error!(tier, %error, "tier ended");
+        for other in self.others {
+            other.end(CLOSE_DEADLINE).await;
         }
-    })
+        self.supervisor.check().and(closed)
+    }
+}
+
+/// What the holder of the locks does before anything is opened.
+fn prepare(data: &DataDir, is_monitor: bool) -> Result<()> {
+    if let Some(mode) = data.open_to_others() {
+        let path = data.root().display();
+        tracing::warn!("others may look into the data directory {path} (mode {mode:o}); `chmod 700 {path}` closes it");
+    }
+    if is_monitor {
+        // Until this process listens, commands are told who holds the directory, not sent to a process that is gone.
+        data.withdraw();
+    }
+    Ok(data.migrate()?)
 }
 
 fn monitor_config(config: &Config) -> Result<MonitorConfig> {
     Ok(MonitorConfig {
         request_timeout: config.fetch.request_timeout + config.fetch.connect_timeout,
         durability: if config.store.sync { Durability::Sync } else { Durability::Os },
-        min_free_percent: config.store.min_free_percent,
         collector_memory: config.fetch.memory_bytes,
         collector_load: config.fetch.max_load,
         crawl_defaults: defaults(config).map_err(Failure::usage)?,

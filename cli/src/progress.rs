@@ -38,6 +38,9 @@ impl Progress {
         if !status.waiting_reason.is_empty() {
             message.push_str(&format!("; waiting: {}", status.waiting_reason));
         }
+        for trouble in &status.troubles {
+            message.push_str(&format!("; {trouble}"));
+        }
         self.bar.set_message(message);
     }
 

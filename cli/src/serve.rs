@@ -1,14 +1,15 @@
 //! `seine serve`: the tiers asked for, with the search page when the query is among them, until Ctrl-C.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use seine_common::config::Config;
 use seine_common::data_dir::DataDir;
 use seine_common::shutdown::Shutdown;
 use seine_common::telemetry;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 use crate::End;
 use crate::args::{Role, ServeArguments};
@@ -39,21 +40,28 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
     let process = Process::start(plan).await?;
 
     let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-    let server: Option<JoinHandle<()>> = process.query.clone().zip(listener).map(|(query, listener)| {
+    let server = process.query.clone().zip(listener).map(|(query, listener)| {
         let stop = shutdown.token.clone();
-        tokio::spawn(async move { query.serve_http(listener, metrics, &web, stop).await })
+        let stopped = stop.clone();
+        process.watch("HTTP server", stop, async move {
+            query.serve_http(listener, metrics, &web, stopped).await;
+            Ok::<_, Infallible>(())
+        })
     });
     match http {
         Some(http) => say!("ready http={http} grpc={}", process.grpc),
         None => say!("ready grpc={}", process.grpc),
     }
-    shutdown.token.cancelled().await;
-    process.close().await;
+    let ended = tokio::select! {
+        () = shutdown.token.cancelled() => Ok(End::Interrupted),
+        failure = process.failure() => Err(failure),
+    };
+    let closed = process.close().await;
     if let Some(server) = server {
         // Open keep-alive connections do not hold the process up.
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), server).await;
+        server.end(Duration::from_secs(2)).await;
     }
-    Ok(End::Interrupted)
+    ended.and_then(|end| closed.map(|()| end))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener> {

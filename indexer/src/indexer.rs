@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use seine_common::health::Reporter;
 use seine_proto::indexer::v1::indexer_server::IndexerServer;
 use tantivy::{IndexReader, ReloadPolicy};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) root: PathBuf,
     pub(crate) config: IndexerConfig,
     pub(crate) live: watch::Sender<Live>,
+    /// Says whether the index can be written.
+    pub(crate) health: Reporter,
     rebuilds: mpsc::Sender<RebuildReply>,
     /// Held by whoever runs.
     rebuild_requests: Mutex<mpsc::Receiver<RebuildReply>>,
@@ -83,6 +86,11 @@ impl Live {
 impl Indexer {
     /// Blocks for as long as opening an index takes: milliseconds.
     pub fn open(dir: &Path, config: IndexerConfig) -> Result<Self, IndexerError> {
+        Self::open_reporting(dir, config, Reporter::default())
+    }
+
+    /// As [`Indexer::open`]; says to the reporter why what is saved does not reach the index.
+    pub fn open_reporting(dir: &Path, config: IndexerConfig, health: Reporter) -> Result<Self, IndexerError> {
         let (path, index) = publish::open_or_create(dir)?;
         damage::set_aside(&path, &damage::unreadable_segments(&index, &path)?)?;
         let reader: IndexReader = index
@@ -94,7 +102,8 @@ impl Indexer {
         let (live, _) = watch::channel(Live { reader, progress, commands: None, stopped: false });
         let (rebuilds, rebuild_requests) = mpsc::channel(WAITING_REBUILDS);
         let rebuild_requests = Mutex::new(rebuild_requests);
-        Ok(Self { shared: Arc::new(Shared { root: dir.to_owned(), config, live, rebuilds, rebuild_requests }) })
+        let shared = Shared { root: dir.to_owned(), config, live, health, rebuilds, rebuild_requests };
+        Ok(Self { shared: Arc::new(shared) })
     }
 
     pub fn service(&self) -> IndexerServer<IndexerRpc> {
@@ -118,7 +127,10 @@ impl Indexer {
                 Ok(()) => break Ok(()),
                 // What cannot be opened at all is a mistake of the setup, not a passing trouble.
                 Err(error) if !opened_before => break Err(error),
-                Err(error) => tracing::error!(%error, "index failed, opening it again from its last commit"),
+                Err(error) => {
+                    tracing::error!(%error, "index failed, opening it again from its last commit");
+                    shared.health.unwell(error.to_string());
+                }
             }
             if started.elapsed() > Duration::from_secs(60) {
                 pause.reset();

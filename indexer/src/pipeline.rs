@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tantivy::IndexReader;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
@@ -24,8 +24,8 @@ pub struct Pipeline {
     /// What is committed.
     pub progress: watch::Receiver<Checkpoint>,
     caught_up: watch::Receiver<Option<LogPosition>>,
-    follower: JoinHandle<()>,
-    /// Absent once its failure was reported.
+    /// Both are absent once their end was reported.
+    follower: Option<JoinHandle<()>>,
     worker: Option<JoinHandle<Result<(), IndexerError>>>,
     stop: CancellationToken,
 }
@@ -43,15 +43,21 @@ impl Pipeline {
         let worker = Worker::new(writer, waiting, progress_sender, config.commit_interval);
         let worker = Some(tokio::task::spawn_blocking(move || worker.run()));
         let follower = Follower::new(filesaver, commands.clone(), checkpoint, caught_up_sender);
-        let follower = tokio::spawn(follower.run(stop.clone()));
+        let follower = Some(tokio::spawn(follower.run(stop.clone())));
         Ok(Self { path: path.to_owned(), reader, commands, progress, caught_up, follower, worker, stop })
     }
 
-    /// Returns only when the worker broke. Not to be asked again after that.
+    /// Returns only when the worker or the follower broke; a panic of either is carried on. Not to be asked again after
+    /// that.
     pub async fn failure(&mut self) -> IndexerError {
-        let Some(worker) = &mut self.worker else { return std::future::pending().await };
-        let joined = worker.await;
-        self.worker = None;
+        let joined = tokio::select! {
+            joined = end_of(&mut self.worker) => joined,
+            // It ends when the worker is gone, whose reason is the one to tell; or it panicked.
+            joined = end_of(&mut self.follower) => match joined {
+                Err(error) => Err(error),
+                Ok(()) => end_of(&mut self.worker).await,
+            },
+        };
         worker_result(joined).err().unwrap_or(IndexerError::Stopped)
     }
 
@@ -70,14 +76,24 @@ impl Pipeline {
 
     pub async fn stop(self) -> Result<(), IndexerError> {
         self.stop.cancel();
-        // The follower owns no state; a panic in it was reported where it happened.
-        let _ = self.follower.await;
+        let followed = match self.follower {
+            Some(follower) => worker_result(follower.await.map(Ok)),
+            None => Ok(()),
+        };
         drop(self.commands);
         match self.worker {
-            Some(worker) => worker_result(worker.await),
-            None => Ok(()),
+            Some(worker) => worker_result(worker.await).and(followed),
+            None => followed,
         }
     }
+}
+
+/// Waits for a task to end, and for ever once that was told.
+async fn end_of<T>(task: &mut Option<JoinHandle<T>>) -> Result<T, JoinError> {
+    let Some(running) = task else { return std::future::pending().await };
+    let joined = running.await;
+    *task = None;
+    joined
 }
 
 pub fn covers(committed: &Checkpoint, log_id: &str, until_offset: u64) -> bool {
@@ -92,7 +108,7 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     }
 }
 
-fn worker_result(joined: Result<Result<(), IndexerError>, tokio::task::JoinError>) -> Result<(), IndexerError> {
+fn worker_result(joined: Result<Result<(), IndexerError>, JoinError>) -> Result<(), IndexerError> {
     match joined {
         Ok(result) => result,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

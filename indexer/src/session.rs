@@ -43,6 +43,7 @@ impl Shared {
         let mut current = Pipeline::start(&path, &self.config, filesaver.clone()).await?;
         *opened_before = true;
         self.live.send_replace(Live::of(&current));
+        let mut committed = current.progress.clone();
         let mut rebuilding: Option<Rebuilding> = None;
         if is_damaged {
             // Nobody waits for it.
@@ -54,6 +55,11 @@ impl Shared {
                 failure = current.failure() => break Some(failure),
                 Some(reply) = rebuild_requests.recv() => Event::Requested(reply),
                 event = end_of(&mut rebuilding) => event,
+                Ok(()) = committed.changed() => {
+                    // What was wrong is over.
+                    self.health.well();
+                    continue;
+                }
             };
             rebuilding = match (event, rebuilding) {
                 (Event::Requested(reply), None) => self.start_rebuild(filesaver, reply).await,
@@ -63,6 +69,7 @@ impl Shared {
                 }
                 (Event::Ended(Ok(())), Some(rebuilt)) => {
                     current = self.switch(current, rebuilt).await;
+                    committed = current.progress.clone();
                     None
                 }
                 (Event::Ended(Err(error)), Some(failed)) => {

@@ -6,6 +6,8 @@ use seine_common::data_dir::DataDirError;
 pub enum MonitorError {
     #[error("the frontier cannot be read or written: {0}; check the disk, then start again")]
     Store(#[from] rocksdb::Error),
+    #[error("what is written to the frontier cannot be made durable: {0}")]
+    Unsynced(String),
     #[error("a record of the frontier is unreadable ({0}); restore the data directory from a copy")]
     Corrupt(&'static str),
     #[error(transparent)]
@@ -18,6 +20,9 @@ pub enum MonitorError {
     NoSuchCrawl(String),
     #[error("{0} is not blocked; `seine hosts list` shows what is")]
     NotBlocked(String),
+    /// The keeper has ended, with this error.
+    #[error("the monitor has stopped: {0}")]
+    Stopped(String),
     #[error("the monitor is shutting down")]
     Closed,
 }
@@ -26,7 +31,11 @@ impl From<MonitorError> for tonic::Status {
     fn from(error: MonitorError) -> Self {
         let text = error.to_string();
         match error {
-            MonitorError::Store(_) | MonitorError::Corrupt(_) | MonitorError::DataDir(_) => Self::internal(text),
+            MonitorError::Store(_)
+            | MonitorError::Unsynced(_)
+            | MonitorError::Corrupt(_)
+            | MonitorError::DataDir(_)
+            | MonitorError::Stopped(_) => Self::internal(text),
             MonitorError::Invalid(_) | MonitorError::Field { .. } => Self::invalid_argument(text),
             MonitorError::NoSuchCrawl(_) | MonitorError::NotBlocked(_) => Self::not_found(text),
             MonitorError::Closed => Self::unavailable(text),

@@ -22,14 +22,15 @@ mod durable;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::host::HostKey;
+use seine_common::panics::{self, ThreadEnd};
 use seine_proto::monitor::v1::{
     AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, CollectorMessage, Crawl, CrawlStatus,
     ExplainResponse, ForgetRequest, ForgetResponse, GetHostResponse, Goodbye, Hello, HostBlock, ListHostsRequest,
@@ -41,10 +42,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::MonitorError;
 use crate::blocklist::Blocklist;
 use crate::crawl::{CheckedCrawl, defaults};
-use crate::disk::{Space, space_at};
 use crate::frontier::record::CrawlRecord;
 use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
 use crate::lease::table::{LeaseTable, SessionId};
+use crate::nodes::{NodeTable, NodeTrouble};
 use crate::slots::SlotMap;
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
@@ -67,8 +68,6 @@ pub struct MonitorConfig {
     /// How long a robots.txt serves.
     pub robots_fresh: Duration,
     pub durability: Durability,
-    /// Fetching rests when less of the disk than this is free.
-    pub min_free_percent: f64,
     /// Above these, a collector is short of resources: links of valuable pages are put off.
     pub collector_memory: u64,
     pub collector_load: f32,
@@ -94,7 +93,6 @@ impl Default for MonitorConfig {
             quantum: 200,
             robots_fresh: Duration::from_secs(24 * 60 * 60),
             durability: Durability::Sync,
-            min_free_percent: 5.0,
             collector_memory: 1 << 30,
             collector_load: 4.0,
             crawl_defaults: built_in_defaults(),
@@ -106,9 +104,6 @@ fn built_in_defaults() -> Crawl {
     let config = Config::from_layers(None, []).expect("the built-in settings are valid");
     defaults::defaults(&config).expect("the built-in filters exist")
 }
-
-/// Tells how much of the disk is free.
-pub(crate) type DiskGauge = Box<dyn Fn() -> Option<Space> + Send>;
 
 #[expect(
     clippy::large_enum_variant,
@@ -141,41 +136,40 @@ pub(crate) type Answer<T> = oneshot::Sender<Result<T>>;
 pub struct Monitor {
     pub(crate) commands: mpsc::Sender<Command>,
     thread: Arc<std::sync::Mutex<Option<JoinHandle<()>>>>,
-    failure: Arc<OnceLock<String>>,
+    end: ThreadEnd,
 }
 
 impl Monitor {
-    /// Opens the frontier below `path` and starts the keeper. Must be called within a tokio runtime.
-    pub fn open(path: &Path, config: MonitorConfig, clock: Clock) -> Result<Self> {
+    /// Opens the frontier below `path` and starts the keeper, which hands nothing out while one of the nodes says so. Must
+    /// be called within a tokio runtime.
+    pub fn open(path: &Path, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         crate::metrics::describe();
         let frontier = RocksFrontier::open(path)?;
         let (commands, receiver) = mpsc::channel(COMMANDS);
-        let disk: PathBuf = path.to_owned();
-        let gauge: DiskGauge = Box::new(move || space_at(&disk));
-        let keeper = Keeper::new(Box::new(frontier), config, clock, gauge)?;
-        let failure = Arc::new(OnceLock::new());
-        let failed = Arc::clone(&failure);
+        let keeper = Keeper::new(Box::new(frontier), config, clock, nodes)?;
         let runtime = tokio::runtime::Handle::current();
-        let thread = std::thread::Builder::new()
-            .name("monitor-keeper".to_owned())
-            .spawn(move || {
-                if let Err(error) = keeper.run(receiver, &runtime) {
-                    tracing::error!(%error, "the monitor stops because its frontier failed");
-                    let _ = failed.set(error.to_string());
-                }
-            })
+        let (thread, end) = panics::spawn_thread("monitor-keeper", move || keeper.run(receiver, &runtime))
             .expect("a thread can be started");
-        Ok(Self { commands, thread: Arc::new(std::sync::Mutex::new(Some(thread))), failure })
+        Ok(Self { commands, thread: Arc::new(std::sync::Mutex::new(Some(thread))), end })
+    }
+
+    /// Returns when the keeper has ended: asked to, or because its store failed or it panicked.
+    pub fn ended(&self) -> impl Future<Output = std::result::Result<(), String>> + Send + 'static {
+        self.end.clone().wait()
     }
 
     pub(crate) async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T> {
         let (answer, asked) = oneshot::channel();
-        let closed = || match self.failure.get() {
-            Some(error) => MonitorError::Invalid(error.clone()),
-            None => MonitorError::Closed,
-        };
-        self.commands.send(command(answer)).await.map_err(|_| closed())?;
-        asked.await.map_err(|_| closed())?
+        if self.commands.send(command(answer)).await.is_ok()
+            && let Ok(answer) = asked.await
+        {
+            return answer;
+        }
+        // Nobody answers because the keeper is about to end, or has ended.
+        Err(match self.ended().await {
+            Err(reason) => MonitorError::Stopped(reason),
+            Ok(()) => MonitorError::Closed,
+        })
     }
 
     /// Says goodbye to collectors, makes everything durable and ends the keeper.
@@ -221,16 +215,18 @@ pub(crate) struct Keeper {
     pub emptying: Vec<(CrawlId, HostKey, Outcome)>,
     /// Crawls whose rules have changed, with the last host that was looked at since.
     sweeps: BTreeMap<CrawlId, Option<(i64, HostKey)>>,
-    /// Why fetching rests, when the disk is too full.
-    pub disk_full: Option<String>,
-    disk: DiskGauge,
+    /// Why fetching rests, when what is fetched could not be kept.
+    pub pause: Option<String>,
+    /// What is wrong with tiers anywhere, as it was looked at last.
+    pub troubles: Vec<NodeTrouble>,
+    nodes: NodeTable,
     upkeep: upkeep::Clocks,
     planning: planning::Planning,
     answers: DurableAnswers,
 }
 
 impl Keeper {
-    pub fn new(frontier: Box<dyn Frontier>, config: MonitorConfig, clock: Clock, disk: DiskGauge) -> Result<Self> {
+    pub fn new(frontier: Box<dyn Frontier>, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         let answers = DurableAnswers::start(frontier.syncer(), config.durability);
         let mut crawls = BTreeMap::new();
         for mut record in frontier.crawls()? {
@@ -252,8 +248,9 @@ impl Keeper {
             slots: SlotMap::default(),
             emptying: Vec::new(),
             sweeps: BTreeMap::new(),
-            disk_full: None,
-            disk,
+            pause: None,
+            troubles: Vec::new(),
+            nodes,
             upkeep: upkeep::Clocks::default(),
             planning: planning::Planning::default(),
             answers,
@@ -288,8 +285,8 @@ impl Keeper {
                 }
                 self.handle(command)?;
             }
-            if self.answers.failed() {
-                return Err(MonitorError::Corrupt("log, which cannot be synced"));
+            if let Some(reason) = self.answers.failure() {
+                return Err(MonitorError::Unsynced(reason));
             }
             let now = self.clock.monotonic_ms();
             if now >= next_tick {
@@ -347,13 +344,11 @@ impl Keeper {
             Command::Detach { session } => self.lose_collector(session),
             Command::AddCrawl { request, answer } => {
                 let result = self.add_crawl(*request);
-                self.answers.after_sync(move || drop(answer.send(result)));
-                Ok(())
+                self.reply_durably(answer, result)
             }
             Command::SetCrawl { request, answer } => {
                 let result = self.set_crawl(*request);
-                self.answers.after_sync(move || drop(answer.send(result)));
-                Ok(())
+                self.reply_durably(answer, result)
             }
             Command::Crawls { answer } => {
                 let result = self.crawls.keys().map(|id| self.status(*id)).collect();
@@ -362,29 +357,24 @@ impl Keeper {
             Command::Crawl { name, answer } => reply(answer, self.crawl_named(&name).and_then(|id| self.status(id))),
             Command::SetState { request, answer } => {
                 let result = self.set_state(&request);
-                self.answers.after_sync(move || drop(answer.send(result)));
-                Ok(())
+                self.reply_durably(answer, result)
             }
             Command::Explain { url, answer } => reply(answer, self.explain(&url)),
             Command::Refresh { name, answer } => {
                 let result = self.refresh_now(&name);
-                self.answers.after_sync(move || drop(answer.send(result)));
-                Ok(())
+                self.reply_durably(answer, result)
             }
             Command::Forget { request, answer } => {
                 let result = if request.undo { self.unforget(&request) } else { self.forget(&request) };
-                self.answers.after_sync(move || drop(answer.send(result)));
-                Ok(())
+                self.reply_durably(answer, result)
             }
             Command::Block { request, answer } => {
                 let result = self.block(&request);
-                self.answers.after_sync(move || drop(answer.send(result)));
-                Ok(())
+                self.reply_durably(answer, result)
             }
             Command::Unblock { request, answer } => {
                 let result = self.unblock(&request);
-                self.answers.after_sync(move || drop(answer.send(result)));
-                Ok(())
+                self.reply_durably(answer, result)
             }
             Command::Blocks { answer } => reply(answer, Ok(self.blocklist.iter().map(blocking::message).collect())),
             Command::Hosts { request, answer } => reply(answer, self.list_hosts(&request)),
@@ -416,6 +406,16 @@ impl Keeper {
             M::WantUrls(want) => self.send_urls(session, &want),
             M::ReturnLease(returned) => self.take_back(session, &returned),
         }
+    }
+
+    /// Answers once everything written so far is durable. A store that cannot be written is the end of the keeper, whose
+    /// reason the asker is told.
+    fn reply_durably<T: Send + 'static>(&mut self, answer: Answer<T>, result: Result<T>) -> Result<()> {
+        if let Err(error @ MonitorError::Store(_)) = result {
+            return Err(error);
+        }
+        self.answers.after_sync(move || drop(answer.send(result)));
+        Ok(())
     }
 
     /// Something changed that may let a host go now.

@@ -1,4 +1,5 @@
-//! Who else runs. Kept in memory: nodes register again every few seconds, so a restarted Monitor knows them soon.
+//! Who else runs, and how they are. Kept in memory: nodes register again every few seconds, so a restarted Monitor knows
+//! them soon.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,19 @@ use seine_proto::monitor::v1::NodeInfo;
 const SILENCE_MS: i64 = 15_000;
 /// More nodes than this are refused: ids are chosen by the callers.
 const MAX_NODES: usize = 1024;
+/// Troubles that one node may tell of, and how long each may be: callers are not authenticated.
+const MAX_TROUBLES: usize = 16;
+const MAX_REASON_CHARS: usize = 1_000;
+
+/// What one node says of one of its tiers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTrouble {
+    pub node: String,
+    pub tier: String,
+    pub reason: String,
+    /// Nothing should be fetched until it is over.
+    pub pauses: bool,
+}
 
 #[derive(Clone)]
 pub struct NodeTable {
@@ -42,14 +56,30 @@ impl NodeTable {
         let nodes = self.nodes.lock().expect("nothing panics while holding this lock");
         nodes.values().filter(|(seen, _)| now - *seen < SILENCE_MS).map(|(_, node)| node.clone()).collect()
     }
+
+    /// What the living nodes say is wrong with their tiers.
+    pub fn troubles(&self) -> Vec<NodeTrouble> {
+        let troubles = self.all().into_iter().flat_map(|node| {
+            node.troubles.into_iter().take(MAX_TROUBLES).map(move |trouble| NodeTrouble {
+                node: node.id.clone(),
+                tier: trouble.tier.chars().take(MAX_REASON_CHARS).collect(),
+                reason: trouble.reason.chars().take(MAX_REASON_CHARS).collect(),
+                pauses: trouble.pauses,
+            })
+        });
+        troubles.collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use seine_proto::monitor::v1::Trouble;
+
     use super::*;
 
     fn node(id: &str) -> NodeInfo {
-        NodeInfo { id: id.to_owned(), roles: vec!["collector".to_owned()], address: "127.0.0.1:1".to_owned() }
+        let (roles, address) = (vec!["collector".to_owned()], "127.0.0.1:1".to_owned());
+        NodeInfo { id: id.to_owned(), roles, address, ..NodeInfo::default() }
     }
 
     #[test]
@@ -62,5 +92,20 @@ mod tests {
         clock.advance(1);
         let ids: Vec<_> = table.register(&node("b")).unwrap().into_iter().map(|node| node.id).collect();
         assert_eq!(ids, ["b"]);
+    }
+
+    #[test]
+    fn troubles_are_those_of_living_nodes_as_they_were_told_last() {
+        let clock = Clock::manual(0);
+        let table = NodeTable::new(clock.clone());
+        let trouble = Trouble { tier: "filesaver".to_owned(), reason: "no room".to_owned(), pauses: true };
+        table.register(&NodeInfo { troubles: vec![trouble.clone()], ..node("a") });
+        table.register(&NodeInfo { troubles: vec![trouble], ..node("b") });
+        assert_eq!(table.troubles().len(), 2);
+        table.register(&node("a"));
+        let nodes: Vec<_> = table.troubles().into_iter().map(|trouble| trouble.node).collect();
+        assert_eq!(nodes, ["b"]);
+        clock.advance(SILENCE_MS);
+        assert_eq!(table.troubles(), []);
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use seine_common::document_id::DocumentId;
+use seine_common::health::HealthBoard;
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
@@ -66,6 +67,8 @@ pub struct QueryService {
     /// Where cached copies are read, if anywhere.
     pub(crate) archive: Option<FilesaverClient<Channel>>,
     pub(crate) asker: Asker,
+    /// How the tiers of this process are.
+    pub(crate) health: HealthBoard,
 }
 
 pub(crate) struct Inner {
@@ -98,7 +101,13 @@ impl QueryService {
             weights: config.weights,
             turns: Arc::new(Semaphore::new(config.concurrent_searches.max(1))),
         };
-        Ok(Self { inner: Arc::new(inner), archive: None, asker: Asker::default() })
+        Ok(Self { inner: Arc::new(inner), archive: None, asker: Asker::default(), health: HealthBoard::default() })
+    }
+
+    /// Tells how the tiers of this process are besides.
+    pub fn with_health(mut self, health: HealthBoard) -> Self {
+        self.health = health;
+        self
     }
 
     /// With cached copies of pages from a filesaver.

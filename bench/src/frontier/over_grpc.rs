@@ -47,9 +47,10 @@ pub fn measure(report: &mut FrontierReport, urls: u64, directory: &Path) -> anyh
 
 async fn discover(pages: Vec<Vec<String>>, directory: &Path) -> anyhow::Result<f64> {
     let config = MonitorConfig { durability: Durability::Os, ..MonitorConfig::default() };
-    let monitor = Monitor::open(directory, config, Clock::System)?;
+    let nodes = NodeTable::new(Clock::System);
+    let monitor = Monitor::open(directory, config, Clock::System, nodes.clone())?;
     let mut routes = RoutesBuilder::default();
-    seine_monitor::rpc::add_services(&mut routes, &monitor, NodeTable::new(Clock::System), TOKEN.to_owned());
+    seine_monitor::rpc::add_services(&mut routes, &monitor, nodes, TOKEN.to_owned());
     let listener = transport::listen("127.0.0.1:0".parse()?).await?;
     let address = listener.local_addr()?.to_string();
     let (_dialer, memory) = transport::in_memory();

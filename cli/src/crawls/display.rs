@@ -33,6 +33,7 @@ pub struct Shown<'a> {
     active_hosts: u64,
     blocked_hosts: u32,
     waiting: Option<&'a str>,
+    troubles: &'a [String],
     settings: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -79,6 +80,9 @@ pub fn show(status: Option<&CrawlStatus>, target: &Target) -> Result<()> {
         say!("  hosts blocked      {}", status.blocked_hosts);
     }
     say!("  waiting for        {waiting}");
+    for trouble in &status.troubles {
+        say!("  not well           {trouble}");
+    }
     Ok(())
 }
 
@@ -115,6 +119,7 @@ pub fn shown(status: &CrawlStatus) -> Shown<'_> {
         active_hosts: status.active_hosts,
         blocked_hosts: status.blocked_hosts,
         waiting: Some(status.waiting_reason.as_str()).filter(|reason| !reason.is_empty()),
+        troubles: &status.troubles,
         settings: status.crawl.as_ref().map(settings_json).unwrap_or_default(),
     }
 }

@@ -1,17 +1,18 @@
-//! Where the tiers of other processes are: registers this process with the Monitor every few seconds and keeps the
-//! channels to other roles pointed at whoever has registered for them.
+//! Where the tiers of other processes are: registers this process with the Monitor every few seconds, with what is wrong
+//! with its tiers, and keeps the channels to other roles pointed at whoever has registered for them.
 
 use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use seine_common::health::{Condition, HealthBoard};
 use seine_common::transport::tcp_endpoint;
 use seine_monitor::nodes::NodeTable;
 use seine_proto::monitor::v1::nodes_client::NodesClient;
-use seine_proto::monitor::v1::{NodeInfo, RegisterRequest};
+use seine_proto::monitor::v1::{NodeInfo, RegisterRequest, Trouble};
 use tokio::sync::mpsc::Sender;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::channel::Change;
 use tonic::transport::{Channel, Endpoint};
@@ -65,61 +66,78 @@ impl Channels {
 }
 
 pub struct Directory {
-    pub node_id: String,
-    stop: CancellationToken,
-    task: JoinHandle<()>,
+    node: NodeInfo,
+    monitor: Option<NodesClient<Channel>>,
+    nodes: NodeTable,
+    channels: Channels,
+    board: HealthBoard,
 }
 
 impl Directory {
     /// With the Monitor in this process the table itself is followed, otherwise the Monitor is asked.
-    pub fn start(
+    pub fn new(
         roles: &BTreeSet<&'static str>,
         grpc: SocketAddr,
         monitor: Option<Channel>,
         nodes: NodeTable,
         channels: &Channels,
+        board: HealthBoard,
     ) -> Self {
-        let node_id = format!("{}-{}", std::process::id(), grpc.port());
         let node = NodeInfo {
-            id: node_id.clone(),
+            id: format!("{}-{}", std::process::id(), grpc.port()),
             roles: roles.iter().map(|role| (*role).to_owned()).collect(),
             address: grpc.to_string(),
+            troubles: Vec::new(),
         };
         // Known to others from the first moment at which they can ask.
         if monitor.is_none() {
             nodes.register(&node);
         }
-        let (stop, channels) = (CancellationToken::new(), channels.clone());
-        let stopped = stop.clone();
-        let task = tokio::spawn(async move {
-            let mut client = monitor.map(NodesClient::new);
-            let mut joined = false;
-            loop {
-                let known = match &mut client {
-                    Some(client) => {
-                        let answer = client.register(RegisterRequest { node: Some(node.clone()) }).await;
-                        report(&mut joined, &answer);
-                        answer.ok().map(|answer| answer.into_inner().nodes)
-                    }
-                    None => nodes.register(&node),
-                };
-                let pause = if known.is_some() { REGISTER_EVERY } else { FIRST_TRIES_EVERY };
-                if let Some(known) = known {
-                    channels.update(&known);
-                }
-                tokio::select! {
-                    () = stopped.cancelled() => return,
-                    () = tokio::time::sleep(if joined || client.is_none() { pause } else { FIRST_TRIES_EVERY }) => {}
-                }
-            }
-        });
-        Self { node_id, stop, task }
+        Self { node, monitor: monitor.map(NodesClient::new), nodes, channels: channels.clone(), board }
     }
 
-    pub async fn stop(self) {
-        self.stop.cancel();
-        let _ = self.task.await;
+    pub fn node_id(&self) -> String {
+        self.node.id.clone()
     }
+
+    pub async fn run(mut self, stopped: CancellationToken) -> Result<(), Infallible> {
+        let mut joined = false;
+        let mut changes = self.board.changes();
+        loop {
+            self.node.troubles = troubles(&self.board);
+            let known = tokio::select! {
+                () = stopped.cancelled() => return Ok(()),
+                known = self.register(&mut joined) => known,
+            };
+            let pause = if known.is_some() { REGISTER_EVERY } else { FIRST_TRIES_EVERY };
+            if let Some(known) = known {
+                self.channels.update(&known);
+            }
+            tokio::select! {
+                () = stopped.cancelled() => return Ok(()),
+                // Whoever hands out work should know at once.
+                () = changes.next() => {}
+                () = tokio::time::sleep(if joined || self.monitor.is_none() { pause } else { FIRST_TRIES_EVERY }) => {}
+            }
+        }
+    }
+
+    async fn register(&mut self, joined: &mut bool) -> Option<Vec<NodeInfo>> {
+        let Some(client) = &mut self.monitor else { return self.nodes.register(&self.node) };
+        let answer = client.register(RegisterRequest { node: Some(self.node.clone()) }).await;
+        report(joined, &answer);
+        answer.ok().map(|answer| answer.into_inner().nodes)
+    }
+}
+
+fn troubles(board: &HealthBoard) -> Vec<Trouble> {
+    let unwell = board.tiers().into_iter().filter(|(_, condition)| *condition != Condition::Well);
+    let trouble = |(tier, condition): (&str, Condition)| Trouble {
+        tier: tier.to_owned(),
+        reason: condition.reason().to_owned(),
+        pauses: matches!(condition, Condition::Pausing(_)),
+    };
+    unwell.map(trouble).collect()
 }
 
 /// Tells once when the Monitor is reached and once when it is lost.

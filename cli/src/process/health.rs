@@ -1,18 +1,19 @@
-//! Health over gRPC (`grpc.health.v1.Health`): how each tier of this process is, under the name of the tier and under the
-//! names of its services; the empty name stands for the process as a whole, which is as well as its worst tier.
+//! Health over gRPC (`grpc.health.v1.Health`): whether each tier of this process is well, under the name of the tier and under
+//! the names of its services. The empty name stands for the process as a whole, which serves as long as no tier has ended.
 //!
-//! The one place where health is set. Names of tiers that do not run here are unknown.
+//! The one place where health is set, from what the tiers report. Names of tiers that do not run here are unknown.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 
 use clap::ValueEnum;
+use seine_common::health::{Condition, HealthBoard};
 use seine_proto::analyser::v1::analyser_server;
 use seine_proto::filesaver::v1::filesaver_server;
 use seine_proto::indexer::v1::indexer_server;
 use seine_proto::monitor::v1::{admin_server, nodes_server, work_server};
 use seine_proto::query::v1::query_server;
-use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -21,37 +22,57 @@ use crate::args::Role;
 
 const WHOLE_PROCESS: &str = "";
 
-#[derive(Clone)]
 pub struct Health {
     reporter: HealthReporter,
-    /// Whether each tier of this process serves. Held while reporting, so that reports arrive in the order they are made.
-    tiers: Arc<Mutex<BTreeMap<&'static str, bool>>>,
+    roles: Vec<Role>,
+    board: HealthBoard,
 }
 
 impl Health {
     /// Adds the service; no tier serves yet.
-    pub async fn start(roles: &BTreeSet<&'static str>, routes: &mut RoutesBuilder) -> Self {
+    pub async fn start(roles: &BTreeSet<&'static str>, routes: &mut RoutesBuilder, board: HealthBoard) -> Self {
         let (reporter, service) = tonic_health::server::health_reporter();
         routes.add_service(service);
-        let health = Self { reporter, tiers: Arc::default() };
-        health.set_all(roles, false).await;
+        let roles = Role::value_variants().iter().copied().filter(|role| roles.contains(role.name())).collect();
+        let health = Self { reporter, roles, board };
+        health.set_all(false).await;
         health
     }
 
-    pub async fn set_all(&self, roles: &BTreeSet<&'static str>, serves: bool) {
-        for role in Role::value_variants().iter().filter(|role| roles.contains(role.name())) {
-            self.set(*role, serves).await;
+    /// Tells what the tiers report now.
+    pub async fn tell(&self) {
+        for role in &self.roles {
+            self.set(*role, self.board.tier(role.name()) == Condition::Well).await;
         }
+        let has_ended = self.board.tiers().iter().any(|(_, condition)| matches!(condition, Condition::Ended(_)));
+        self.reporter.set_service_status(WHOLE_PROCESS, status(!has_ended)).await;
     }
 
-    pub async fn set(&self, role: Role, serves: bool) {
-        let mut tiers = self.tiers.lock().await;
-        tiers.insert(role.name(), serves);
+    /// Tells what the tiers report until told to stop; then none serves any more.
+    pub async fn follow(self, stop: CancellationToken) -> Result<(), Infallible> {
+        let mut changes = self.board.changes();
+        loop {
+            self.tell().await;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                () = changes.next() => {}
+            }
+        }
+        self.set_all(false).await;
+        Ok(())
+    }
+
+    async fn set_all(&self, serves: bool) {
+        for role in &self.roles {
+            self.set(*role, serves).await;
+        }
+        self.reporter.set_service_status(WHOLE_PROCESS, status(serves)).await;
+    }
+
+    async fn set(&self, role: Role, serves: bool) {
         for name in services(role).iter().chain([&role.name()]) {
             self.reporter.set_service_status(name, status(serves)).await;
         }
-        let all_serve = tiers.values().all(|serves| *serves);
-        self.reporter.set_service_status(WHOLE_PROCESS, status(all_serve)).await;
     }
 }
 

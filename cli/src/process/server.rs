@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
-use seine_common::transport::{self, MemoryListener};
+use seine_common::transport::{self, MemoryListener, TransportError};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 use tonic_health::pb::health_server;
@@ -44,10 +43,6 @@ pub fn serve(
     listener: TcpListener,
     memory: MemoryListener,
     shutdown: CancellationToken,
-) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        if let Err(error) = transport::serve(routes.routes(), Some(listener), memory, shutdown).await {
-            tracing::error!(%error, "the gRPC server ended");
-        }
-    })
+) -> impl Future<Output = std::result::Result<(), TransportError>> + Send + 'static {
+    transport::serve(routes.routes(), Some(listener), memory, shutdown)
 }

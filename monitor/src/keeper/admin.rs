@@ -138,6 +138,7 @@ impl Keeper {
             deferred: progress.deferred,
             revisits_queued: progress.revisits_queued,
             blocked_hosts: self.count_parked(id)?,
+            troubles: self.troubles.iter().map(|trouble| format!("{}: {}", trouble.tier, trouble.reason)).collect(),
         })
     }
 }

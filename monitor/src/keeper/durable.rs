@@ -3,9 +3,8 @@
 //! The keeper writes without syncing and queues the answer here. This thread takes all answers that wait, syncs the log
 //! once, then gives them. While it syncs, the next group gathers.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,19 +22,19 @@ type DurableAnswer = Box<dyn FnOnce() + Send>;
 pub(super) struct DurableAnswers {
     waiting: Option<SyncSender<DurableAnswer>>,
     thread: Option<JoinHandle<()>>,
-    failed: Arc<AtomicBool>,
+    failure: Arc<OnceLock<String>>,
 }
 
 impl DurableAnswers {
     pub fn start(log: Arc<dyn Durable>, durability: Durability) -> Self {
         let (waiting, receiver) = sync_channel(WAITING_ANSWERS);
-        let failed = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&failed);
+        let failure = Arc::new(OnceLock::new());
+        let failed = Arc::clone(&failure);
         let thread = std::thread::Builder::new()
             .name("monitor-sync".to_owned())
-            .spawn(move || give_answers(&receiver, log.as_ref(), durability, &flag))
+            .spawn(move || give_answers(&receiver, log.as_ref(), durability, &failed))
             .expect("a thread can be started");
-        Self { waiting: Some(waiting), thread: Some(thread), failed }
+        Self { waiting: Some(waiting), thread: Some(thread), failure }
     }
 
     /// Calls `answer` once everything written before is durable; never when that fails.
@@ -46,8 +45,13 @@ impl DurableAnswers {
         }
     }
 
-    pub fn failed(&self) -> bool {
-        self.failed.load(Ordering::SeqCst)
+    /// Why nothing more becomes durable.
+    pub fn failure(&self) -> Option<String> {
+        if let Some(reason) = self.failure.get() {
+            return Some(reason.clone());
+        }
+        let has_panicked = self.thread.as_ref().is_some_and(JoinHandle::is_finished);
+        has_panicked.then(|| "the thread that does it panicked".to_owned())
     }
 }
 
@@ -60,7 +64,12 @@ impl Drop for DurableAnswers {
     }
 }
 
-fn give_answers(waiting: &Receiver<DurableAnswer>, log: &dyn Durable, durability: Durability, failed: &AtomicBool) {
+fn give_answers(
+    waiting: &Receiver<DurableAnswer>,
+    log: &dyn Durable,
+    durability: Durability,
+    failed: &OnceLock<String>,
+) {
     let mut group = Vec::new();
     while let Ok(first) = waiting.recv() {
         let started = Instant::now();
@@ -70,7 +79,7 @@ fn give_answers(waiting: &Receiver<DurableAnswer>, log: &dyn Durable, durability
             && let Err(error) = log.sync()
         {
             tracing::error!(%error, "the frontier's log cannot be synced");
-            failed.store(true, Ordering::SeqCst);
+            let _ = failed.set(error.to_string());
             return;
         }
         for answer in group.drain(..) {

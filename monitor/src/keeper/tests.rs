@@ -7,6 +7,7 @@ mod forgetting;
 mod leases;
 mod settings;
 mod sitemaps;
+mod troubles;
 mod withdrawing;
 
 use std::path::Path;
@@ -33,8 +34,8 @@ struct Bench {
 impl Bench {
     fn new(path: &Path, clock: Clock, embedded: bool) -> Self {
         let frontier = RocksFrontier::open(path).unwrap();
-        let gauge: DiskGauge = Box::new(|| None);
-        let mut keeper = Keeper::new(Box::new(frontier), MonitorConfig::default(), clock.clone(), gauge).unwrap();
+        let nodes = NodeTable::new(clock.clone());
+        let mut keeper = Keeper::new(Box::new(frontier), MonitorConfig::default(), clock.clone(), nodes).unwrap();
         let (messages, inbox) = mpsc::channel(64);
         let hello = Hello { collector_id: "c".to_owned(), embedded };
         keeper.handle(Command::Attach { session: SESSION, hello, messages }).unwrap();
@@ -285,31 +286,6 @@ fn a_general_pause_follows_so_many_requests_also_when_the_collector_is_lost() {
     assert!(bench.silent());
     bench.advance(1_000);
     assert_eq!(bench.hear_lease().pace.unwrap().request_allowance, 5);
-}
-
-#[test]
-fn a_disk_that_is_almost_full_stops_fetching_and_room_lets_it_go_on() {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    let dir = tempfile::tempdir().unwrap();
-    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
-    let free = Arc::new(AtomicU64::new(50));
-    let gauge = Arc::clone(&free);
-    bench.keeper.disk =
-        Box::new(move || Some(Space { free_bytes: gauge.load(Ordering::SeqCst) << 20, total_bytes: 100 << 20 }));
-    bench.add(crawl("c", &["http://a.test/"]));
-    let lease = bench.hear_lease();
-    free.store(3, Ordering::SeqCst);
-    bench.clock.advance(1_000);
-    bench.keeper.look_after_things().unwrap();
-    assert!(matches!(bench.hear(), monitor_message::Message::Revoke(revoke) if revoke.token == lease.token));
-    bench.give_back(lease.token, None);
-    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().waiting_reason, "paused: disk 3.0 % free");
-    assert!(bench.silent());
-    free.store(40, Ordering::SeqCst);
-    bench.clock.advance(1_000);
-    bench.keeper.look_after_things().unwrap();
-    bench.keeper.grant_ready().unwrap();
-    bench.hear_lease();
 }
 
 #[test]

@@ -1,17 +1,18 @@
-//! What the keeper does from time to time: looking at the disk, bringing in visits that are due, settling what waits on
-//! hosts that are given up, and giving the slots of collectors that went away to others.
+//! What the keeper does from time to time: looking at what is wrong with other tiers, bringing in visits that are due,
+//! settling what waits on hosts that are given up, and giving the slots of collectors that went away to others.
 
 use std::collections::HashMap;
 
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
-use super::Keeper;
-use crate::disk;
+use super::{Collector, Keeper};
 use crate::frontier::{CrawlId, Result};
 
-/// How often the disk is looked at, and whether a crawl has come to want a host that is leased for another.
-const LOOK_AT_DISK_MS: i64 = 1_000;
+/// How often it is looked whether a crawl has come to want a host that is leased for another.
+const LOOK_AT_DELAYS_MS: i64 = 1_000;
+/// The tier whose troubles keep a node from getting leases.
+const COLLECTOR: &str = "collector";
 /// URLs settled at once on a host that is given up; others are served in between.
 const EMPTIED_AT_ONCE: usize = 1_000;
 /// A collector that is away for so long loses its slots; a short break moves nothing.
@@ -20,7 +21,7 @@ const AWAY_MS: i64 = 60_000;
 /// When things were last looked at, on the monotonic clock.
 #[derive(Default)]
 pub(super) struct Clocks {
-    disk_ms: Option<i64>,
+    delays_ms: Option<i64>,
     /// Since when collectors with slots are away.
     away: HashMap<String, i64>,
 }
@@ -28,9 +29,9 @@ pub(super) struct Clocks {
 impl Keeper {
     pub(super) fn look_after_things(&mut self) -> Result<()> {
         let now = self.clock.monotonic_ms();
-        if self.upkeep.disk_ms.is_none_or(|last| now - last >= LOOK_AT_DISK_MS) {
-            self.upkeep.disk_ms = Some(now);
-            self.look_at_disk();
+        self.look_at_troubles();
+        if self.upkeep.delays_ms.is_none_or(|last| now - last >= LOOK_AT_DELAYS_MS) {
+            self.upkeep.delays_ms = Some(now);
             self.watch_delays()?;
         }
         self.frontier.save_exclusions()?;
@@ -39,19 +40,31 @@ impl Keeper {
         self.take_slots_of_the_absent(now)
     }
 
-    /// Stops fetching before anything fails to be written, and goes on by itself.
-    fn look_at_disk(&mut self) {
-        let Some(space) = (self.disk)() else { return };
-        let was_full = self.disk_full.is_some();
-        let is_full = disk::too_full(space, self.config.min_free_percent, was_full);
-        self.disk_full = is_full.then(|| format!("paused: disk {:.1} % free", space.free_percent()));
-        if is_full && !was_full {
-            tracing::warn!(free_percent = space.free_percent(), "the disk is almost full; fetching rests");
-            self.revoke_all("the disk is almost full");
-        } else if was_full && !is_full {
-            tracing::info!(free_percent = space.free_percent(), "there is room on the disk again; fetching goes on");
-            self.grant_soon();
+    /// Stops fetching while what is fetched could not be kept, and goes on by itself.
+    fn look_at_troubles(&mut self) {
+        let troubles = self.nodes.troubles();
+        if troubles == self.troubles {
+            return;
         }
+        self.troubles = troubles;
+        let pause = self.troubles.iter().find(|trouble| trouble.pauses).map(|trouble| trouble.reason.clone());
+        match (&self.pause, &pause) {
+            (None, Some(reason)) => {
+                tracing::warn!(reason, "fetching rests");
+                self.revoke_all(reason);
+            }
+            (Some(_), None) => tracing::info!("fetching goes on"),
+            _ => {}
+        }
+        self.pause = pause;
+        // A collector may be well again.
+        self.grant_soon();
+    }
+
+    /// Why a collector cannot fetch, though it is attached.
+    pub(crate) fn trouble_of(&self, collector: &Collector) -> Option<&str> {
+        let own = self.troubles.iter().find(|trouble| trouble.tier == COLLECTOR && trouble.node == collector.id);
+        own.map(|trouble| trouble.reason.as_str())
     }
 
     /// All that waits on a host is to get this outcome. Done in pieces; a crash in between leaves the rest queued.

@@ -22,8 +22,11 @@ impl Keeper {
             CrawlState::Unspecified => return Ok(String::new()),
             CrawlState::Running => {}
         }
-        if let Some(reason) = &self.disk_full {
+        if let Some(reason) = &self.pause {
             return Ok(reason.clone());
+        }
+        if let Some(reason) = self.trouble_of_all_collectors() {
+            return Ok(reason.to_owned());
         }
         let mut active = self.leases.of_crawl(id).filter(|lease| lease.session.is_some()).peekable();
         if active.peek().is_some() {
@@ -62,6 +65,13 @@ impl Keeper {
             return Ok(format!("a failed page of {host} is tried again at {}", clock_time(at)));
         }
         Ok(rests(host.as_str(), at, record.trouble().in_words()))
+    }
+
+    /// While one of them is well, pages are fetched.
+    fn trouble_of_all_collectors(&self) -> Option<&str> {
+        let mut troubles = self.collectors.values().map(|collector| self.trouble_of(collector));
+        let first = troubles.next()??;
+        troubles.all(|trouble| trouble.is_some()).then_some(first)
     }
 
     fn next_visit_reason(&self, id: CrawlId) -> Result<String> {

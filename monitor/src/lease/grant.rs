@@ -45,10 +45,10 @@ impl Keeper {
         }
         // Until something changes, there is nothing to do before the earliest ready time.
         self.grant_at_ms = i64::MAX;
-        if self.disk_full.is_some() {
+        if self.pause.is_some() {
             return Ok(());
         }
-        while self.collectors.values().any(|collector| collector.credit > 0) {
+        while self.collectors.values().any(|collector| collector.credit > 0 && self.trouble_of(collector).is_none()) {
             let Some((crawl, host)) = self.next_host(now)? else { return Ok(()) };
             let record = self.frontier.host(&host)?;
             let Some((session, work)) = self.collector_for(crawl, &host, &record, now) else { return Ok(()) };
@@ -134,7 +134,8 @@ impl Keeper {
                 Work::Fetch => collector.credit,
                 Work::Prepare => collector.preparations,
             };
-            let with_room = self.collectors.iter().filter(|(_, collector)| room(collector) > 0);
+            let able = self.collectors.iter().filter(|(_, collector)| self.trouble_of(collector).is_none());
+            let with_room = able.filter(|(_, collector)| room(collector) > 0);
             let chosen = with_room.max_by_key(|(_, c)| (preferred == Some(c.id.as_str()), room(c)));
             chosen.map(|(session, _)| (*session, work))
         };

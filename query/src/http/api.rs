@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use seine_common::health::Condition;
 use serde::Serialize;
 
 use super::parameters::Parameters;
@@ -79,11 +80,18 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
+/// Whether searches are answered, and a line for each tier of the process with its state and the reason. A tier that is
+/// unwell takes nothing from searches; one that has ended takes the process with it.
 pub async fn readyz(State(state): State<HttpState>) -> Response {
-    match state.service.ready().await {
-        Ok(()) => "ready\n".into_response(),
-        Err(error) => refused(&error),
+    if let Err(error) = state.service.ready().await {
+        return refused(&error);
     }
+    let tiers = state.service.health.tiers();
+    if let Some((tier, ended)) = tiers.iter().find(|(_, condition)| matches!(condition, Condition::Ended(_))) {
+        return error(StatusCode::SERVICE_UNAVAILABLE, "not_ready", &format!("{tier} {ended}"));
+    }
+    let lines: String = tiers.iter().map(|(tier, condition)| format!("{tier}: {condition}\n")).collect();
+    format!("ready\n{lines}").into_response()
 }
 
 pub async fn metrics(State(state): State<HttpState>) -> Response {

@@ -7,6 +7,8 @@ mod politeness;
 mod https;
 mod killing;
 mod killing_the_indexer;
+mod failing_disks;
+mod older_formats;
 mod rebuilding;
 mod two_ways;
 mod order;

@@ -6,7 +6,7 @@ use seine_tests::sandbox::{ALLOW_LOOPBACK, Running, Seine};
 use seine_tests::{FakeWeb, FakeWebConfig, eventually};
 use serde_json::Value;
 
-async fn get(server: &Running, path: &str) -> (u16, String) {
+pub async fn get(server: &Running, path: &str) -> (u16, String) {
     // A second installation by another test is refused, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let response = reqwest::get(format!("http://{}{path}", server.http())).await.expect("the server answers");

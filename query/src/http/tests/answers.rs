@@ -1,8 +1,10 @@
 //! The JSON interface.
 
+use seine_common::config::WebConfig;
+use seine_common::health::{Condition, HealthBoard};
 use serde_json::Value;
 
-use super::{rivers, serve};
+use super::{rivers, serve, serve_service};
 
 #[tokio::test]
 async fn the_json_answer_has_exactly_the_fields_of_the_contract() {
@@ -77,6 +79,23 @@ async fn an_index_that_cannot_be_read_is_not_ready_everywhere() {
     assert_eq!(server.get("/search?q=river").await.status, 503);
     assert_eq!(server.get("/").await.status, 200);
     assert_eq!(server.get("/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn how_each_tier_is_stands_behind_ready_and_one_that_has_ended_is_not_ready() {
+    let index = rivers();
+    let board = HealthBoard::default();
+    let (saving, task) = (board.reporter("filesaver", "saving"), board.reporter("indexer", "task"));
+    let service = index.service().with_health(board);
+    let server = serve_service(&service, index, &WebConfig::default()).await;
+    saving.unwell("no room");
+    let answer = server.get("/readyz").await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, "ready\nfilesaver: unwell: no room\nindexer: well\n"));
+    task.report(Condition::Ended("it panicked".to_owned()));
+    let answer = server.get("/readyz").await;
+    assert_eq!(answer.status, 503);
+    let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(message, "indexer ended: it panicked");
 }
 
 #[tokio::test]
