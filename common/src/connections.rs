@@ -3,7 +3,8 @@
 //! Life of a connection: accepted → *waiting* ([`Connection`]; no request is under way: the client is silent, slow to send
 //! one, or slow to read its answer) ⇄ *working* ([`Working`] lives as long as a request) → closed. One that waits longer than
 //! [`ConnectionLimits::patience`] without taking any bytes is closed. When as many are open as may be, the one that has
-//! waited longest makes room for a new one; while all of them work, new ones stay in the kernel's queue.
+//! waited longest makes room for a new one; while all of them work, new ones stay in the kernel's queue. After shutdown none
+//! may wait for long.
 //!
 //! [`stream`] enforces it below whatever protocol is spoken, so reading a request line and a TLS or HTTP/2 handshake
 //! are covered as well.
@@ -37,6 +38,7 @@ pub struct ConnectionLimits {
 #[derive(Clone)]
 pub struct Connections {
     limits: ConnectionLimits,
+    shutdown: CancellationToken,
     shared: Arc<Shared>,
 }
 
@@ -77,8 +79,8 @@ struct State {
 pub struct Working(Arc<Connection>);
 
 impl Connections {
-    pub fn new(limits: ConnectionLimits) -> Self {
-        Self { limits, shared: Arc::default() }
+    pub fn new(limits: ConnectionLimits, shutdown: CancellationToken) -> Self {
+        Self { limits, shutdown, shared: Arc::default() }
     }
 
     /// The next connection, once there is room for it. Errors of accepting are survived.
@@ -89,7 +91,8 @@ impl Connections {
                 Ok((stream, peer)) => {
                     // An answer must not wait for the acknowledgement of the one before.
                     let _ = stream.set_nodelay(true);
-                    return BoundedStream::new(stream, peer, self.admit().await, self.limits.patience);
+                    let connection = self.admit().await;
+                    return BoundedStream::new(stream, peer, connection, self.limits.patience, &self.shutdown);
                 }
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => {

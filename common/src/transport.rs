@@ -131,7 +131,7 @@ pub async fn serve(
     let over_tcp = async {
         let Some(listener) = tcp else { return Ok(()) };
         let most = MAX_CONNECTIONS.min(descriptors::part(DESCRIPTORS_PART));
-        let connections = Connections::new(ConnectionLimits { most, patience: PATIENCE });
+        let connections = Connections::new(ConnectionLimits { most, patience: PATIENCE }, shutdown.clone());
         let incoming = futures::stream::unfold((listener, connections), |(listener, connections)| async move {
             let stream = connections.accept(&listener).await;
             Some((Ok::<_, io::Error>(stream), (listener, connections)))

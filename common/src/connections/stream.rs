@@ -13,10 +13,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
 use super::Connection;
+
+/// After shutdown: long enough to go on taking an answer, short enough to be waited for.
+const LAST_PATIENCE: Duration = Duration::from_millis(500);
 
 pub struct BoundedStream {
     stream: TcpStream,
@@ -24,19 +27,27 @@ pub struct BoundedStream {
     connection: Arc<Connection>,
     patience: Duration,
     told_to_close: Pin<Box<WaitForCancellationFutureOwned>>,
+    shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Fires at the earliest moment at which the time can be up; set again when it was not.
     alarm: Pin<Box<Sleep>>,
     wrote_at: Instant,
 }
 
 impl BoundedStream {
-    pub(super) fn new(stream: TcpStream, peer: SocketAddr, connection: Arc<Connection>, patience: Duration) -> Self {
+    pub(super) fn new(
+        stream: TcpStream,
+        peer: SocketAddr,
+        connection: Arc<Connection>,
+        patience: Duration,
+        shutdown: &CancellationToken,
+    ) -> Self {
         let now = Instant::now();
         Self {
             stream,
             peer,
             patience,
             told_to_close: Box::pin(connection.told_to_close.clone().cancelled_owned()),
+            shutdown: Box::pin(shutdown.clone().cancelled_owned()),
             alarm: Box::pin(tokio::time::sleep_until(now + patience)),
             wrote_at: now,
             connection,
@@ -55,6 +66,10 @@ impl BoundedStream {
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         if self.told_to_close.as_mut().poll(cx).is_ready() {
             return Poll::Ready(io::Error::new(io::ErrorKind::ConnectionAborted, "closed to make room for another"));
+        }
+        if self.patience > LAST_PATIENCE && self.shutdown.as_mut().poll(cx).is_ready() {
+            self.patience = LAST_PATIENCE;
+            self.alarm.as_mut().reset(Instant::now());
         }
         loop {
             ready!(self.alarm.as_mut().poll(cx));

@@ -11,12 +11,15 @@ const DEADLINE: Duration = Duration::from_secs(30);
 struct Server {
     listener: TcpListener,
     connections: Connections,
+    shutdown: CancellationToken,
 }
 
 impl Server {
     async fn new(most: usize, patience: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        Self { listener, connections: Connections::new(ConnectionLimits { most, patience }) }
+        let shutdown = CancellationToken::new();
+        let connections = Connections::new(ConnectionLimits { most, patience }, shutdown.clone());
+        Self { listener, connections, shutdown }
     }
 
     async fn connect(&self) -> TcpStream {
@@ -102,4 +105,18 @@ async fn a_request_that_outlives_its_connection_takes_no_place() {
     in_time(server.accept()).await;
     drop(working);
     assert_eq!((server.open(), server.connections.shared.table().waiting.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn after_shutdown_nobody_waits_for_long_and_requests_end_in_order() {
+    let server = Server::new(10, 100 * DEADLINE).await;
+    let _clients = [server.connect().await, server.connect().await];
+    let (busy, busy_ended) = server.accept().await;
+    let working = busy.work();
+    let (_, idle_ended) = server.accept().await;
+    server.shutdown.cancel();
+    assert_eq!(in_time(idle_ended).await.unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
+    assert!(!busy_ended.is_finished());
+    drop(working);
+    assert!(in_time(busy_ended).await.unwrap().is_err());
 }

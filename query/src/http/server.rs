@@ -33,7 +33,7 @@ const MAX_STREAMS: u32 = 100;
 
 /// Ends after shutdown when the last answer has been sent; who cannot wait so long drops it.
 pub async fn serve(router: Router, listener: TcpListener, config: &WebConfig, shutdown: CancellationToken) {
-    let connections = Connections::new(limits(config));
+    let connections = Connections::new(limits(config), shutdown.clone());
     let serving = TaskTracker::new();
     loop {
         tokio::select! {
