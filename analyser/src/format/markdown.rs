@@ -6,7 +6,7 @@ use crate::extract::links::LinkCollector;
 use crate::extract::text::cut;
 
 /// Rendering takes up to a hundred times the room of the source; a longer one is a dump.
-const MAX_SOURCE_BYTES: usize = 4 << 20;
+const MAX_SOURCE_BYTES: usize = 2 << 20;
 
 pub(crate) struct Markdown;
 
