@@ -99,7 +99,7 @@ fn process_cpu() -> Duration {
 fn page(number: u64) -> FetchedPage {
     let headers = [("content-type", "text/html; charset=utf-8"), ("server", "bench"), ("connection", "keep-alive")];
     FetchedPage {
-        lease: Some(LeaseRef { token: 1, crawl: "bench".into() }),
+        lease: Some(LeaseRef { token: 1, crawl: "bench".into(), epoch: 1 }),
         url: format!("http://bench.example:8080/section/{}/page-{number}.html", number % 97),
         fetched_at_ms: 1_700_000_000_000 + number as i64,
         ip: "127.0.0.1".into(),

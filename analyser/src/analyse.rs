@@ -218,6 +218,7 @@ fn describe(
     let mut description = Description {
         url: page.url.clone(),
         crawl: lease.map(|lease| lease.crawl.clone()).unwrap_or_default(),
+        epoch: lease.map_or(0, |lease| lease.epoch),
         token: lease.map_or(0, |lease| lease.token),
         fetched_at_ms: page.fetched_at_ms,
         status: page.status,

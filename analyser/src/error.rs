@@ -23,17 +23,16 @@ pub enum Error {
     #[error("cannot {action} {}: {error}; check free space and permissions", .path.display())]
     Io { action: &'static str, path: PathBuf, error: io::Error },
     #[error(
-        "description log {} starts at {found} where the one before it ends at {expected}; a file is missing or damaged, restore it from a copy",
-        .path.display()
-    )]
-    LogGap { path: PathBuf, expected: u64, found: u64 },
-    #[error(
         "the description log has no valid entry at offset {offset} ({reason}); follow from an offset that the log gave"
     )]
     NotAnEntry { offset: u64, reason: &'static str },
-    #[error("the description log is damaged at offset {offset} ({reason}); restore it from a copy")]
-    Damaged { offset: u64, reason: &'static str },
-    #[error("offset {offset} is beyond the end {end} of the description log; is it of another log?")]
+    #[error(
+        "offset {offset} is not of this description log: the entry at {at} is another one than it was; read the log from its beginning"
+    )]
+    OtherEntry { offset: u64, at: u64 },
+    #[error(
+        "offset {offset} is beyond the end {end} of the description log, which was cut or is another one; read it from its beginning"
+    )]
     BeyondEnd { offset: u64, end: u64 },
     #[error("the archive has no record {0}")]
     NotArchived(String),

@@ -32,6 +32,7 @@ mod recover;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use seine_common::data_dir::sync_directory;
@@ -82,6 +83,7 @@ pub enum Durability {
 #[derive(Clone, Debug)]
 pub struct FilesaverConfig {
     pub durability: Durability,
+    /// Files of the archive are sealed when they have reached this; those of the log are not longer either.
     pub segment_bytes: u64,
     /// Name and version of the program, for the archive's warcinfo records.
     pub software: String,
@@ -108,6 +110,8 @@ pub(crate) struct Shared {
     durable_end: watch::Receiver<u64>,
     segments: Segments,
     log_id: String,
+    /// Of all leases that entries were fetched under.
+    highest_epoch: Arc<AtomicU64>,
     cpu: CpuPool,
     /// Counts bytes.
     queue: Arc<Semaphore>,
@@ -140,12 +144,14 @@ impl Filesaver {
         let known = Arc::new(KnownContents::default());
         remember(&archive_dir, &known)?;
         let rebuild = Rebuild::start(&archive_dir)?;
-        let log = DescriptionLog::open(segments.clone(), recovered.end)?;
+        let log = DescriptionLog::open(segments.clone(), recovered.end, recovered.mark, config.segment_bytes)?;
+        let highest_epoch = Arc::new(AtomicU64::new(recovered.highest_epoch));
         let archive = Archive::new(archive_dir.clone(), config.durability, config.segment_bytes, config.software)?;
 
         let (commands, waiting) = mpsc::channel(QUEUED_COMMANDS);
         let (published, durable_end) = watch::channel(recovered.end);
-        let writer = Writer::new(archive, log, config.durability, published, Arc::clone(&known), health);
+        let epochs = Arc::clone(&highest_epoch);
+        let writer = Writer::new(archive, log, config.durability, published, Arc::clone(&known), health, epochs);
         let run = move || {
             writer.run(waiting);
             Ok::<_, Error>(())
@@ -157,6 +163,7 @@ impl Filesaver {
             durable_end,
             segments,
             log_id,
+            highest_epoch,
             cpu: CpuPool::new("filesaver-cpu"),
             queue: Arc::new(Semaphore::new(QUEUED_BYTES)),
             closing: CancellationToken::new(),
@@ -181,6 +188,11 @@ impl Filesaver {
     /// Returns when the writer has ended: asked to, or because it panicked.
     pub fn ended(&self) -> impl Future<Output = Result<(), String>> + Send + 'static {
         self.writer_end.clone().wait()
+    }
+
+    /// Of all leases that entries of the log were fetched under.
+    pub fn highest_epoch(&self) -> u64 {
+        self.shared.highest_epoch.load(Ordering::Relaxed)
     }
 
     /// Where the durable part of the description log ends.

@@ -64,7 +64,8 @@ impl From<Error> for Status {
                 Code::InvalidArgument
             }
             Error::TooLarge(_) | Error::BeyondEnd { .. } => Code::OutOfRange,
-            Error::LogGap { .. } | Error::Damaged { .. } | Error::UnreadableRecord(..) => Code::DataLoss,
+            Error::OtherEntry { .. } => Code::FailedPrecondition,
+            Error::UnreadableRecord(..) => Code::DataLoss,
             Error::NotArchived(_) => Code::NotFound,
             Error::Closed => Code::Unavailable,
             Error::Cancelled(_) => Code::Cancelled,

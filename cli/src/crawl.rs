@@ -22,6 +22,7 @@ use crate::args::{CrawlArguments, Role};
 use crate::connect::{self, Services};
 use crate::crawl_settings;
 use crate::failure::{Failure, Result};
+use crate::output::damage_text;
 use crate::process::{Plan, Process};
 use crate::progress::Progress;
 use crate::seeds;
@@ -171,7 +172,12 @@ async fn flush_and_tell(services: &mut Services, name: &str, flush: FlushRequest
     let mut told = Vec::new();
     loop {
         tokio::select! {
-            flushed = &mut flushing => return Ok(flushed.map(drop)?),
+            flushed = &mut flushing => {
+                for stretch in flushed?.into_inner().damaged {
+                    eprintln!("{}; it is not in the index", damage_text(&stretch));
+                }
+                return Ok(());
+            }
             () = tokio::time::sleep(TELL_AFTER) => {}
         }
         let troubles = status_of(services, name).await?.troubles;

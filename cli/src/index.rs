@@ -11,10 +11,11 @@ use crate::End;
 use crate::args::{Role, Target};
 use crate::connect::{Connection, Services, with_admin};
 use crate::failure::Result;
+use crate::output::damage_text;
 
 pub async fn rebuild(target: Target, config: &Config) -> Result<End> {
-    let roles = [Role::Monitor, Role::Filesaver, Role::Indexer];
-    let connection = Connection::open(&target, &roles, config).await?;
+    // Without the Monitor: what is saved can be searched again whatever became of the frontier.
+    let connection = Connection::open(&target, &[Role::Filesaver, Role::Indexer], config).await?;
     eprintln!("rebuilding the index from the description log; searches go on meanwhile");
     let rebuilt = connection.services().indexer.rebuild(RebuildRequest {}).await;
     connection.close().await;
@@ -83,7 +84,8 @@ async fn forget_with(services: &mut Services, what: &str) -> Result<u64> {
         let answer = services.admin.forget(request).await?.into_inner();
         pages += answer.urls.len() as u64;
         let at_ms = Clock::System.now_ms();
-        let withdrawn = answer.urls.into_iter().map(|url| Withdrawn { url, at_ms, token: u64::MAX });
+        let (epoch, token) = (answer.epoch, answer.token);
+        let withdrawn = answer.urls.into_iter().map(|url| Withdrawn { url, at_ms, token, epoch });
         services.filesaver.withdraw(WithdrawRequest { pages: withdrawn.collect() }).await?;
         cursor = answer.cursor;
         if cursor.is_empty() {
@@ -91,6 +93,9 @@ async fn forget_with(services: &mut Services, what: &str) -> Result<u64> {
         }
     }
     let end = services.filesaver.log_end(LogEndRequest {}).await?.into_inner();
-    services.indexer.flush(FlushRequest { log_id: end.log_id, until_offset: end.end_offset }).await?;
+    let flush = FlushRequest { log_id: end.log_id, until_offset: end.end_offset };
+    for stretch in services.indexer.flush(flush).await?.into_inner().damaged {
+        eprintln!("{}; it is not in the index", damage_text(&stretch));
+    }
     Ok(pages)
 }

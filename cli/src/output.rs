@@ -3,6 +3,7 @@
 use std::fmt::Arguments;
 use std::io::Write;
 
+use seine_proto::filesaver::v1::DamagedStretch;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -22,4 +23,11 @@ macro_rules! say {
 pub fn time_text(ms: i64) -> Option<String> {
     let time = OffsetDateTime::from_unix_timestamp(ms / 1000).ok()?;
     (ms > 0).then(|| time.format(&Rfc3339).ok()).flatten()
+}
+
+/// What a damaged part of the description log means to a person.
+pub fn damage_text(stretch: &DamagedStretch) -> String {
+    let DamagedStretch { start, end, reason } = stretch;
+    let bytes = end.saturating_sub(*start);
+    format!("the description log is damaged at offset {start} ({reason}): what stood in {bytes} bytes there is lost")
 }

@@ -153,9 +153,12 @@ impl Process {
             board.reporter(Role::Analyser.name(), "service");
         }
         let nodes = NodeTable::new(Clock::System);
+        let highest_epoch = filesaver.as_ref().map_or(0, |(filesaver, _)| filesaver.highest_epoch());
         let monitor = if has(Role::Monitor) {
+            // A frontier that was made anew beside an old log goes on above it.
+            let settings = MonitorConfig { epoch_above: highest_epoch, ..monitor_config(&config)? };
             let path = data.tier(MONITOR_DIR)?;
-            let monitor = Monitor::open(&path, monitor_config(&config)?, Clock::System, nodes.clone());
+            let monitor = Monitor::open(&path, settings, Clock::System, nodes.clone());
             let monitor = monitor.map_err(Failure::failed)?;
             seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), admin_token.clone());
             let watching = supervisor.watch(Role::Monitor.name(), CancellationToken::new(), monitor.ended());
@@ -179,7 +182,8 @@ impl Process {
         let stop = CancellationToken::new();
         let serving = server::serve(routes, listener, memory, stop.clone());
         let server = supervisor.watch("gRPC server", stop, serving);
-        let directory = Directory::new(&roles, grpc, monitor_channel, nodes, &channels.directory, board.clone());
+        let directory =
+            Directory::new(&roles, grpc, monitor_channel, highest_epoch, nodes, &channels.directory, board.clone());
         let node_id = directory.node_id();
         let stop = CancellationToken::new();
         let directory = supervisor.watch("node directory", stop.clone(), directory.run(stop));

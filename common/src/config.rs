@@ -215,7 +215,7 @@ impl Raw {
                 format!("{} is not from 0 to 100", self.store.min_free_percent),
             ));
         }
-        within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 20, 1 << 40)?;
+        within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 16, 1 << 40)?;
         within("index.memory_bytes", self.index.memory_bytes as u64, 15_000_000, 4 << 30)?;
         let crawl = self.crawl.validate(self.refresh)?;
         let filters = FilterBook::of(self.filters)?;

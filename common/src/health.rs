@@ -115,6 +115,11 @@ impl Default for Reporter {
 }
 
 impl Reporter {
+    /// For another thing that can go wrong with the same tier.
+    pub fn about(&self, subject: &'static str) -> Self {
+        self.board.reporter(self.tier, subject)
+    }
+
     pub fn well(&self) {
         self.report(Condition::Well);
     }

@@ -14,10 +14,12 @@ use std::path::Path;
 use seine_common::data_dir::write_atomically;
 use tantivy::directory::error::OpenReadError;
 use tantivy::index::SegmentId;
-use tantivy::{Index, SegmentReader, TantivyError};
+use tantivy::{Index, Segment, SegmentReader, TantivyError};
 
 use crate::error::IndexerError;
 use crate::publish;
+use crate::schema::FETCHED_AT;
+use crate::writer::read_progress;
 
 const META: &str = "meta.json";
 /// Names the segments that were set aside, one a line.
@@ -27,6 +29,10 @@ const NOTE: &str = "DAMAGED";
 /// Reads the whole index.
 pub fn check(path: &Path) -> Result<bool, IndexerError> {
     let index = publish::open(path).map_err(IndexerError::index(path))?;
+    if read_progress(&index, path)?.is_none() {
+        tracing::error!(index = %path.display(), "index does not know any more how far it is, building it anew from the log");
+        note(path, "")?;
+    }
     let unreadable = unreadable_segments(&index, path)?;
     let damaged = damaged_segments(&index, path)?;
     set_aside(path, &unreadable.union(&damaged).copied().collect())?;
@@ -38,16 +44,30 @@ pub fn unreadable_segments(index: &Index, path: &Path) -> Result<BTreeSet<Segmen
     let mut unreadable = BTreeSet::new();
     for segment in index.searchable_segments().map_err(IndexerError::index(path))? {
         // Whoever wrote the reader did not expect every value that a damaged file may hold.
-        let opened = catch_unwind(AssertUnwindSafe(|| SegmentReader::open(&segment).map(|_| ())));
+        let opened = catch_unwind(AssertUnwindSafe(|| is_consistent(&segment, path)));
         match opened {
-            Ok(Ok(())) => {}
+            Ok(Ok(true)) => {}
             Ok(Err(error)) if !is_damage(&error) => return Err(IndexerError::index(path)(error)),
-            Ok(Err(_)) | Err(_) => {
+            Ok(Ok(false) | Err(_)) | Err(_) => {
                 unreadable.insert(segment.id());
             }
         }
     }
     Ok(unreadable)
+}
+
+/// Whether the segment's files have as many documents, living and deleted, as `meta.json` says, which has no checksum.
+fn is_consistent(segment: &Segment, path: &Path) -> tantivy::Result<bool> {
+    let reader = SegmentReader::open(segment)?;
+    let (meta, documents) = (segment.meta(), reader.fast_fields().i64(FETCHED_AT)?.num_docs());
+    if meta.max_doc() != documents || meta.num_deleted_docs() != documents - reader.num_docs() {
+        return Ok(false);
+    }
+    // Deletions that it says nothing of would let old versions of pages come back.
+    let prefix = format!("{}.", segment.id().uuid_string());
+    let is_deletions = |name: &str| name.starts_with(&prefix) && name.ends_with(".del");
+    let mut names = fs::read_dir(path)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    Ok(meta.has_deletes() || !names.any(|name| is_deletions(&name)))
 }
 
 /// Segments with a file that does not have the checksum it was written with.
@@ -81,17 +101,7 @@ pub fn set_aside(path: &Path, segments: &BTreeSet<SegmentId>) -> Result<(), Inde
         segments = names.join(" "),
         "index has damaged files, answering without them and building it anew from the log"
     );
-    let note = path.join(NOTE);
-    let mut noted = match fs::read_to_string(&note) {
-        Ok(noted) => noted,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(IndexerError::io(&note)(error)),
-    };
-    for name in &names {
-        noted.push_str(name);
-        noted.push('\n');
-    }
-    write_atomically(&note, noted.as_bytes(), 0o644).map_err(IndexerError::io(&note))?;
+    note(path, &names.iter().map(|name| format!("{name}\n")).collect::<String>())?;
     let file = path.join(META);
     let text = fs::read(&file).map_err(IndexerError::io(&file))?;
     let unreadable = |error: serde_json::Error| IndexerError::io(&file)(error.into());
@@ -105,6 +115,18 @@ pub fn set_aside(path: &Path, segments: &BTreeSet<SegmentId>) -> Result<(), Inde
     }
     let text = serde_json::to_vec_pretty(&meta).map_err(unreadable)?;
     write_atomically(&file, &text, 0o644).map_err(IndexerError::io(&file))
+}
+
+/// From now on the index is known to need a rebuild.
+fn note(path: &Path, lines: &str) -> Result<(), IndexerError> {
+    let note = path.join(NOTE);
+    let mut noted = match fs::read(&note) {
+        Ok(noted) => noted,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(IndexerError::io(&note)(error)),
+    };
+    noted.extend_from_slice(lines.as_bytes());
+    write_atomically(&note, &noted, 0o644).map_err(IndexerError::io(&note))
 }
 
 /// Whether the data are to blame; not a lack of rights or of file handles, which passes.
@@ -209,6 +231,27 @@ mod tests {
             }
             assert!(check(&path).unwrap());
             assert_eq!(documents(&path), 1);
+        }
+    }
+
+    #[test]
+    fn a_wrong_number_in_the_description_is_damage() {
+        let root = tempfile::tempdir().unwrap();
+        let path = index(root.path());
+        let whole = fs::read_to_string(path.join(META)).unwrap();
+        let meta: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        let payload = meta["payload"].as_str().unwrap();
+        let wrong_payload = payload.replacen('{', "[", 1);
+        for (right, wrong) in [
+            ("\"max_doc\": 3".to_owned(), "\"max_doc\": 7"),
+            ("\"max_doc\": 1".to_owned(), "\"max_doc\": 0"),
+            (payload.replace('"', "\\\""), wrong_payload.replace('"', "\\\"").as_str()),
+            ("\"payload\"".to_owned(), "\"qayload\""),
+        ] {
+            assert!(whole.contains(&right), "{right} in {whole}");
+            fs::write(path.join(META), whole.replace(&right, wrong)).unwrap();
+            assert!(check(&path).unwrap(), "{wrong} was taken for right");
+            fs::remove_file(path.join(NOTE)).unwrap();
         }
     }
 

@@ -85,6 +85,7 @@ impl PageDocument {
         values.push((fields.id, PageValue::Bytes(self.id.as_bytes())));
         values.push((fields.url, PageValue::Text(self.entry.url())));
         values.push((fields.fetched_at, PageValue::Signed(version.fetched_at_ms)));
+        values.push((fields.epoch, PageValue::Unsigned(version.epoch)));
         values.push((fields.token, PageValue::Unsigned(version.token)));
         let Entry::Page(page) = &self.entry else {
             values.push((fields.gone, PageValue::Flag(true)));

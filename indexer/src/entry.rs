@@ -5,19 +5,12 @@
 
 use std::collections::HashSet;
 
-use seine_proto::common::v1::{BlockForm, Description, LinkKind, Withdrawn};
+use seine_proto::common::v1::{BlockForm, Description, LinkKind};
 use seine_proto::filesaver::v1::LogEntry;
 use seine_proto::filesaver::v1::log_entry::Entry as Logged;
 
 use crate::anchors::{Link, MAX_LINKS};
-
-/// Orders what is known about one URL. Of a description and a withdrawal of the same fetch, the withdrawal counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    pub fetched_at_ms: i64,
-    pub token: u64,
-    pub gone: bool,
-}
+use crate::version::Version;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
@@ -60,6 +53,7 @@ pub struct Page {
     /// The page's own date; 0 when unknown.
     pub date_ms: i64,
     pub fetched_at_ms: i64,
+    pub epoch: u64,
     pub token: u64,
 }
 
@@ -68,16 +62,17 @@ impl Entry {
     pub fn from_log(logged: LogEntry) -> Option<Self> {
         match logged.entry? {
             Logged::Description(description) => Some(Self::from_description(description)),
-            Logged::Withdrawn(Withdrawn { url, at_ms, token }) => {
-                Some(Self::Gone { url, version: Version { fetched_at_ms: at_ms, token, gone: true } })
+            Logged::Withdrawn(withdrawn) => {
+                let version = Version::of_withdrawal(&withdrawn);
+                Some(Self::Gone { url: withdrawn.url, version })
             }
         }
     }
 
     fn from_description(description: Description) -> Self {
-        let Description { fetched_at_ms, token, .. } = description;
-        if !description.generate {
-            return Self::Gone { url: description.url, version: Version { fetched_at_ms, token, gone: true } };
+        let version = Version::of_page(&description);
+        if version.gone {
+            return Self::Gone { url: description.url, version };
         }
         let kept_back = description.robots.iter().any(|directive| directive == "noarchive");
         let archive = description.archive.as_ref().filter(|_| !kept_back);
@@ -109,8 +104,9 @@ impl Entry {
             bytes: description.bytes,
             archive: archive.unwrap_or_default(),
             date_ms: date_ms.unwrap_or(0),
-            fetched_at_ms,
-            token,
+            fetched_at_ms: version.fetched_at_ms,
+            epoch: version.epoch,
+            token: version.token,
         }))
     }
 
@@ -136,7 +132,10 @@ impl Entry {
 
     pub fn version(&self) -> Version {
         match self {
-            Self::Page(page) => Version { fetched_at_ms: page.fetched_at_ms, token: page.token, gone: false },
+            Self::Page(page) => {
+                let Page { epoch, token, fetched_at_ms, .. } = **page;
+                Version { epoch, token, fetched_at_ms, gone: false }
+            }
             Self::Gone { version, .. } => *version,
         }
     }

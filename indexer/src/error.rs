@@ -11,11 +11,8 @@ pub enum IndexerError {
     Io { path: PathBuf, error: io::Error },
     #[error("the index in {} failed: {error}; if this stays, remove that directory and it is made anew from the log", .path.display())]
     Index { path: PathBuf, error: TantivyError },
-    #[error(
-        "the checkpoint of the index in {} cannot be read: {error}; remove that directory and it is made anew from the log",
-        .path.display()
-    )]
-    Checkpoint { path: PathBuf, error: serde_json::Error },
+    #[error("the index does not grow: {0}")]
+    NotFollowing(String),
     #[error("the index in {} took no document for {seconds} s; is the disk full or very slow?", .path.display())]
     Stalled { path: PathBuf, seconds: u64 },
     #[error("the index is being rebuilt already; wait until that is done")]

@@ -15,14 +15,15 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
+use crate::checkpoint::{Checkpoint, Stretch, covers};
 use crate::damage;
 use crate::error::IndexerError;
-use crate::follow::GrowingPause;
-use crate::pipeline::{Pipeline, covers};
+use crate::follow::{Following, GrowingPause, Trouble};
+use crate::pipeline::Pipeline;
 use crate::publish;
 use crate::rpc::IndexerRpc;
 use crate::worker::Command;
-use crate::writer::{Checkpoint, read_progress};
+use crate::writer::read_progress;
 
 /// Rebuild requests that may wait for the indexer to notice them.
 const WAITING_REBUILDS: usize = 1;
@@ -67,6 +68,7 @@ pub(crate) type RebuildReply = oneshot::Sender<Result<u64, IndexerError>>;
 pub(crate) struct Live {
     reader: IndexReader,
     progress: watch::Receiver<Checkpoint>,
+    following: watch::Receiver<Following>,
     /// Absent while nothing runs. Weak, so that whoever waits for a flush does not keep a pipeline alive.
     commands: Option<mpsc::WeakSender<Command>>,
     stopped: bool,
@@ -77,8 +79,54 @@ impl Live {
         Self {
             reader: pipeline.reader.clone(),
             progress: pipeline.progress.clone(),
+            following: pipeline.following.clone(),
             commands: Some(pipeline.commands.downgrade()),
             stopped: false,
+        }
+    }
+}
+
+impl Live {
+    /// What of the log up to the offset could not be read; `None` while not all that could be is committed.
+    fn reached(&self, log_id: &str, until_offset: u64) -> Option<Vec<Stretch>> {
+        let committed = self.progress.borrow();
+        // An offset of a log that was cut, or is another one, would tell nothing.
+        let is_followed = self.following.borrow().log_id.as_deref() == Some(log_id);
+        if !is_followed || !covers(&committed, log_id, until_offset) {
+            return None;
+        }
+        let damaged = committed.get(log_id).map(|log| log.damaged.as_slice()).unwrap_or_default();
+        Some(damaged.iter().filter(|stretch| stretch.start < until_offset).cloned().collect())
+    }
+
+    /// Waits for that.
+    async fn reach(mut self, log_id: &str, until_offset: u64) -> Result<Vec<Stretch>, IndexerError> {
+        let mut is_asked = false;
+        loop {
+            drop(self.progress.borrow_and_update());
+            if let Some(Trouble::Failing(reason)) = &self.following.borrow_and_update().trouble {
+                return Err(IndexerError::NotFollowing(reason.clone()));
+            }
+            if let Some(damaged) = self.reached(log_id, until_offset) {
+                return Ok(damaged);
+            }
+            // Once for each time that the log begins to be followed: a log that is read again forgets who waited.
+            let is_followed = self.following.borrow().log_id.is_some();
+            if is_followed
+                && !is_asked
+                && let Some(commands) = self.commands.as_ref().and_then(mpsc::WeakSender::upgrade)
+            {
+                let _ = commands.send(Command::Flush { log_id: log_id.to_owned(), until_offset }).await;
+            }
+            is_asked = is_followed;
+            let changed = tokio::select! {
+                changed = self.progress.changed() => changed,
+                changed = self.following.changed() => changed,
+            };
+            if changed.is_err() {
+                // This pipeline ended; the next one, or the end, will be announced.
+                std::future::pending::<()>().await;
+            }
         }
     }
 }
@@ -98,8 +146,9 @@ impl Indexer {
             .reload_policy(ReloadPolicy::Manual)
             .try_into()
             .map_err(IndexerError::index(&path))?;
-        let (_, progress) = watch::channel(read_progress(&index, &path)?.logs);
-        let (live, _) = watch::channel(Live { reader, progress, commands: None, stopped: false });
+        let (_, progress) = watch::channel(read_progress(&index, &path)?.unwrap_or_default().logs);
+        let (_, following) = watch::channel(Following::default());
+        let (live, _) = watch::channel(Live { reader, progress, following, commands: None, stopped: false });
         let (rebuilds, rebuild_requests) = mpsc::channel(WAITING_REBUILDS);
         let rebuild_requests = Mutex::new(rebuild_requests);
         let shared = Shared { root: dir.to_owned(), config, live, health, rebuilds, rebuild_requests };
@@ -145,31 +194,19 @@ impl Indexer {
 }
 
 impl Shared {
-    /// Returns when everything up to the offset is committed.
-    pub(crate) async fn flush(&self, log_id: &str, until_offset: u64) -> Result<(), IndexerError> {
+    /// Returns when everything up to the offset is committed, with what of it could not be read.
+    pub(crate) async fn flush(&self, log_id: &str, until_offset: u64) -> Result<Vec<Stretch>, IndexerError> {
+        if until_offset == 0 {
+            return Ok(Vec::new());
+        }
         let mut changes = self.live.subscribe();
         loop {
             let live = changes.borrow_and_update().clone();
-            if covers(&live.progress.borrow(), log_id, until_offset) {
-                return Ok(());
-            }
             if live.stopped {
-                return Err(IndexerError::Stopped);
+                return live.reached(log_id, until_offset).ok_or(IndexerError::Stopped);
             }
-            let commands = live.commands.as_ref().and_then(mpsc::WeakSender::upgrade);
-            let mut progress = live.progress.clone();
-            let reached = async {
-                if let Some(commands) = commands {
-                    let _ = commands.send(Command::Flush { log_id: log_id.to_owned(), until_offset }).await;
-                }
-                let reached = progress.wait_for(|committed| covers(committed, log_id, until_offset)).await.is_ok();
-                if !reached {
-                    // This pipeline ended; the next one, or the end, will be announced.
-                    std::future::pending::<()>().await;
-                }
-            };
             tokio::select! {
-                () = reached => return Ok(()),
+                reached = live.reach(log_id, until_offset) => return reached,
                 changed = changes.changed() => changed.map_err(|_| IndexerError::Stopped)?,
             }
         }
@@ -188,6 +225,23 @@ impl Shared {
 
     pub(crate) fn committed(&self) -> Checkpoint {
         self.live.borrow().progress.borrow().clone()
+    }
+
+    /// Why the index does not grow, or what is missing in it, in words.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let live = self.live.borrow().clone();
+        if let Some(trouble) = &live.following.borrow().trouble {
+            return Some(format!("the index does not grow: {}", trouble.reason()));
+        }
+        let committed = live.progress.borrow();
+        let damaged: Vec<&Stretch> = committed.values().flat_map(|log| &log.damaged).collect();
+        let first = damaged.first()?;
+        Some(format!(
+            "{} parts of the description log are damaged, the first at offset {} ({}): pages that stood there are not in the index",
+            damaged.len(),
+            first.start,
+            first.reason
+        ))
     }
 
     pub(crate) fn reader(&self) -> IndexReader {

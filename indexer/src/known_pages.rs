@@ -13,9 +13,9 @@ use tantivy::fastfield::AliveBitSet;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, InvertedIndexReader, Searcher, TERMINATED, Term};
 
-use crate::entry::Version;
 use crate::likeness::{Likeness, Signature};
-use crate::schema::{ANCHORS_DIGEST, EQUAL, FETCHED_AT, Fields, LEADER, RANK, SIMHASH, TOKEN};
+use crate::schema::{ANCHORS_DIGEST, EPOCH, EQUAL, FETCHED_AT, Fields, LEADER, RANK, SIMHASH, TOKEN};
+use crate::version::Version;
 
 /// In which form the index has a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,7 @@ struct SegmentPages {
     like_shown: Arc<InvertedIndexReader>,
     like_folded: Arc<InvertedIndexReader>,
     fetched_at: Column<i64>,
+    epoch: Column<u64>,
     token: Column<u64>,
     simhash: Column<u64>,
     equal: Column<u64>,
@@ -78,6 +79,7 @@ impl KnownPages {
                 like_shown: segment.inverted_index(fields.like_shown)?,
                 like_folded: segment.inverted_index(fields.like_folded)?,
                 fetched_at: columns.i64(FETCHED_AT)?,
+                epoch: columns.u64(EPOCH)?,
                 token: columns.u64(TOKEN)?,
                 simhash: columns.u64(SIMHASH)?,
                 equal: columns.u64(EQUAL)?,
@@ -164,6 +166,7 @@ impl SegmentPages {
             },
         };
         let version = Version {
+            epoch: self.epoch.first(document).unwrap_or(0),
             fetched_at_ms: self.fetched_at.first(document).unwrap_or(i64::MIN),
             token: self.token.first(document).unwrap_or(0),
             gone,

@@ -12,10 +12,11 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
 use crate::IndexerConfig;
+use crate::checkpoint::{Checkpoint, covers};
 use crate::error::IndexerError;
-use crate::follow::{Follower, LogPosition};
+use crate::follow::{Follower, Following};
 use crate::worker::{Command, WAITING_COMMANDS, Worker};
-use crate::writer::{Checkpoint, DocumentWriter};
+use crate::writer::DocumentWriter;
 
 pub struct Pipeline {
     pub path: PathBuf,
@@ -23,7 +24,7 @@ pub struct Pipeline {
     pub commands: mpsc::Sender<Command>,
     /// What is committed.
     pub progress: watch::Receiver<Checkpoint>,
-    caught_up: watch::Receiver<Option<LogPosition>>,
+    pub following: watch::Receiver<Following>,
     /// Both are absent once their end was reported.
     follower: Option<JoinHandle<()>>,
     worker: Option<JoinHandle<Result<(), IndexerError>>>,
@@ -39,12 +40,12 @@ impl Pipeline {
         let stop = CancellationToken::new();
         let (commands, waiting) = mpsc::channel(WAITING_COMMANDS);
         let (progress_sender, progress) = watch::channel(checkpoint.clone());
-        let (caught_up_sender, caught_up) = watch::channel(None);
+        let (following_sender, following) = watch::channel(Following::default());
         let worker = Worker::new(writer, waiting, progress_sender, config.commit_interval);
         let worker = Some(tokio::task::spawn_blocking(move || worker.run()));
-        let follower = Follower::new(filesaver, commands.clone(), checkpoint, caught_up_sender);
+        let follower = Follower::new(path, filesaver, commands.clone(), checkpoint, following_sender);
         let follower = Some(tokio::spawn(follower.run(stop.clone())));
-        Ok(Self { path: path.to_owned(), reader, commands, progress, caught_up, follower, worker, stop })
+        Ok(Self { path: path.to_owned(), reader, commands, progress, following, follower, worker, stop })
     }
 
     /// Returns only when the worker or the follower broke; a panic of either is carried on. Not to be asked again after
@@ -64,7 +65,8 @@ impl Pipeline {
     /// Returns when everything that the log held is committed. May be dropped and called again.
     pub async fn caught_up(&mut self) -> Result<(), IndexerError> {
         // Whatever closes on the way here was closed by the worker's failure.
-        let position = self.caught_up.wait_for(Option::is_some).await.ok().and_then(|position| position.clone());
+        let caught_up = self.following.wait_for(|following| following.caught_up.is_some()).await.ok();
+        let position = caught_up.and_then(|following| Some((following.log_id.clone()?, following.caught_up?)));
         let Some((log_id, until_offset)) = position else { return Err(self.failure().await) };
         let flush = Command::Flush { log_id: log_id.clone(), until_offset };
         if self.commands.send(flush).await.is_err() {
@@ -94,10 +96,6 @@ async fn end_of<T>(task: &mut Option<JoinHandle<T>>) -> Result<T, JoinError> {
     let joined = running.await;
     *task = None;
     joined
-}
-
-pub fn covers(committed: &Checkpoint, log_id: &str, until_offset: u64) -> bool {
-    until_offset == 0 || committed.get(log_id).is_some_and(|at| *at >= until_offset)
 }
 
 /// Runs what blocks on a thread for it, and carries a panic on.

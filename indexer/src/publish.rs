@@ -20,8 +20,12 @@ const GENERATION: &str = "generation-";
 
 /// The directory of the index to search, or `None` when nothing was ever indexed.
 pub fn current(root: &Path) -> io::Result<Option<PathBuf>> {
-    match fs::read_to_string(root.join(CURRENT)) {
-        Ok(name) => Ok(number_of(name.trim()).map(|_| root.join(name.trim()))),
+    match fs::read(root.join(CURRENT)) {
+        // One that is damaged names nothing.
+        Ok(name) => Ok(std::str::from_utf8(&name)
+            .ok()
+            .filter(|name| number_of(name.trim()).is_some())
+            .map(|name| root.join(name.trim()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
@@ -72,9 +76,11 @@ pub fn open(path: &Path) -> tantivy::Result<Index> {
 /// touched but replaced by an empty one, which following the log from its beginning fills.
 pub(crate) fn open_or_create(root: &Path) -> Result<(PathBuf, Index), IndexerError> {
     fs::create_dir_all(root).map_err(IndexerError::io(root))?;
-    if let Some(path) = current(root).map_err(IndexerError::io(root))?
-        && path.is_dir()
-    {
+    let current = current(root).map_err(IndexerError::io(root))?.filter(|path| path.is_dir());
+    if current.is_none() && current_file(root).exists() {
+        tracing::error!(index = %root.display(), "CURRENT does not name an index any more, building one anew from the log");
+    }
+    if let Some(path) = current {
         match open(&path) {
             Ok(index) if index.schema() == schema::schema().0 => {
                 remove_others(root, &path)?;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use seine_proto::filesaver::v1::DamagedStretch;
 use seine_proto::indexer::v1::indexer_server::Indexer as IndexerService;
 use seine_proto::indexer::v1::{
     FlushRequest, FlushResponse, RebuildRequest, RebuildResponse, StatusRequest, StatusResponse,
 };
 use tonic::{Request, Response, Status};
 
+use crate::checkpoint::Stretch;
 use crate::count;
 use crate::error::IndexerError;
 use crate::indexer::Shared;
@@ -30,9 +32,8 @@ impl From<IndexerError> for Status {
             IndexerError::Stopped => Self::unavailable(message),
             IndexerError::RebuildRunning => Self::failed_precondition(message),
             IndexerError::Stalled { .. } => Self::resource_exhausted(message),
-            IndexerError::Io { .. } | IndexerError::Index { .. } | IndexerError::Checkpoint { .. } => {
-                Self::internal(message)
-            }
+            IndexerError::NotFollowing(_) => Self::data_loss(message),
+            IndexerError::Io { .. } | IndexerError::Index { .. } => Self::internal(message),
         }
     }
 }
@@ -41,13 +42,15 @@ impl From<IndexerError> for Status {
 impl IndexerService for IndexerRpc {
     async fn flush(&self, request: Request<FlushRequest>) -> Result<Response<FlushResponse>, Status> {
         let FlushRequest { log_id, until_offset } = request.into_inner();
-        self.shared.flush(&log_id, until_offset).await?;
-        Ok(Response::new(FlushResponse {}))
+        let damaged = self.shared.flush(&log_id, until_offset).await?.into_iter();
+        let damaged = damaged.map(|Stretch { start, end, reason }| DamagedStretch { start, end, reason });
+        Ok(Response::new(FlushResponse { damaged: damaged.collect() }))
     }
 
     async fn status(&self, request: Request<StatusRequest>) -> Result<Response<StatusResponse>, Status> {
         let crawl = request.into_inner().crawl;
-        let committed = self.shared.committed().into_iter().collect();
+        let committed = self.shared.committed().into_iter().map(|(log, progress)| (log, progress.offset)).collect();
+        let trouble = self.shared.trouble().unwrap_or_default();
         let searcher = self.shared.reader().searcher();
         let counted = blocking(move || {
             let documents = count::documents(&searcher)?;
@@ -56,7 +59,7 @@ impl IndexerService for IndexerRpc {
         });
         let (documents, crawl_documents) =
             counted.await.map_err(|error| Status::internal(format!("cannot count documents: {error}")))?;
-        Ok(Response::new(StatusResponse { documents, crawl_documents, committed }))
+        Ok(Response::new(StatusResponse { documents, crawl_documents, committed, trouble }))
     }
 
     async fn rebuild(&self, _request: Request<RebuildRequest>) -> Result<Response<RebuildResponse>, Status> {

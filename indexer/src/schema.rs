@@ -3,7 +3,7 @@
 //! A document is found by the words of its [word fields](Fields::words), narrowed by site, language, type and date,
 //! replaced and removed by `id`. Word fields are marked with the page's language
 //! ([`tokenizer::mark`](crate::tokenizer::mark)), also where they are stored.
-//! A page that is gone leaves a *tombstone*: `id`, `url`, `fetched_at`, `token` and `gone` only, so that an older description
+//! A page that is gone leaves a *tombstone*: `id`, `url`, `fetched_at`, `epoch`, `token` and `gone` only, so that an older description
 //! that arrives later is known to be older. It has no words and no date, so it never matches a search.
 
 use seine_common::host::HostKey;
@@ -19,6 +19,7 @@ pub const LANG: &str = "lang";
 pub const CONTENT_TYPE: &str = "type";
 pub const DATE: &str = "date";
 pub const FETCHED_AT: &str = "fetched_at";
+pub const EPOCH: &str = "epoch";
 pub const TOKEN: &str = "token";
 pub const SIMHASH: &str = "simhash";
 pub const EQUAL: &str = "equal";
@@ -67,6 +68,8 @@ pub struct Fields {
     pub date: Field,
     /// Unix milliseconds.
     pub fetched_at: Field,
+    /// With the token, of the lease under which the page was fetched.
+    pub epoch: Field,
     pub token: Field,
     /// One of the two, for pages that may be like others; see [`likeness`](crate::likeness).
     pub simhash: Field,
@@ -131,6 +134,7 @@ pub fn schema() -> (Schema, Fields) {
         crawl: schema.add_text_field("crawl", exact().set_stored()),
         date: schema.add_i64_field(DATE, FAST),
         fetched_at: schema.add_i64_field(FETCHED_AT, FAST),
+        epoch: schema.add_u64_field(EPOCH, FAST),
         token: schema.add_u64_field(TOKEN, FAST),
         simhash: schema.add_u64_field(SIMHASH, FAST),
         equal: schema.add_u64_field(EQUAL, FAST),

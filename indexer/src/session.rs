@@ -44,6 +44,7 @@ impl Shared {
         *opened_before = true;
         self.live.send_replace(Live::of(&current));
         let mut committed = current.progress.clone();
+        let (mut following, log_health) = (current.following.clone(), self.health.about("log"));
         let mut rebuilding: Option<Rebuilding> = None;
         if is_damaged {
             // Nobody waits for it.
@@ -55,6 +56,13 @@ impl Shared {
                 failure = current.failure() => break Some(failure),
                 Some(reply) = rebuild_requests.recv() => Event::Requested(reply),
                 event = end_of(&mut rebuilding) => event,
+                Ok(()) = following.changed() => {
+                    match &following.borrow_and_update().trouble {
+                        Some(trouble) => log_health.unwell(trouble.reason().to_owned()),
+                        None => log_health.well(),
+                    }
+                    continue;
+                }
                 Ok(()) = committed.changed() => {
                     // What was wrong is over.
                     self.health.well();
@@ -70,6 +78,7 @@ impl Shared {
                 (Event::Ended(Ok(())), Some(rebuilt)) => {
                     current = self.switch(current, rebuilt).await;
                     committed = current.progress.clone();
+                    following = current.following.clone();
                     None
                 }
                 (Event::Ended(Err(error)), Some(failed)) => {

@@ -4,9 +4,10 @@ use tantivy::schema::{Field, Value};
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 
 use crate::anchors::Link;
-use crate::entry::{Page, Version};
+use crate::entry::Page;
 use crate::schema::{DATE, Fields};
 use crate::tokenizer::unmarked;
+use crate::version::Version;
 
 /// Its signatures are not known any more.
 pub(crate) fn page(
@@ -36,6 +37,7 @@ pub(crate) fn page(
         archive: text(fields.archive),
         date_ms,
         fetched_at_ms: version.fetched_at_ms,
+        epoch: version.epoch,
         token: version.token,
         ..Page::default()
     })

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use seine_proto::filesaver::v1::LogEntry;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use crate::checkpoint::{Checkpoint, LogProgress, covers};
 use crate::entry::Entry;
 use crate::error::IndexerError;
 use crate::metrics;
-use crate::writer::{Checkpoint, DocumentWriter};
+use crate::writer::DocumentWriter;
 
 /// Batches that may wait for the thread; each is as large as the filesaver makes it.
 pub const WAITING_COMMANDS: usize = 2;
@@ -26,16 +27,12 @@ const REWRITTEN_WHILE_IDLE: usize = 500;
 const LAST_WORK_TAKES: Duration = Duration::from_secs(1);
 
 pub enum Command {
-    Batch {
-        log_id: String,
-        entries: Vec<LogEntry>,
-        end_offset: u64,
-    },
+    /// `damaged` in it is what was passed over since the batch before.
+    Batch { log_id: String, entries: Vec<LogEntry>, reached: LogProgress },
+    /// The log is read from its beginning again.
+    Restart { log_id: String, done: oneshot::Sender<()> },
     /// Commit as soon as everything up to the offset is applied.
-    Flush {
-        log_id: String,
-        until_offset: u64,
-    },
+    Flush { log_id: String, until_offset: u64 },
 }
 
 pub struct Worker {
@@ -83,19 +80,25 @@ impl Worker {
 
     fn handle(&mut self, command: Command) -> Result<(), IndexerError> {
         match command {
-            Command::Batch { log_id, entries, end_offset } => {
+            Command::Batch { log_id, entries, reached } => {
                 let count = entries.len();
                 for entry in entries.into_iter().filter_map(Entry::from_log) {
                     self.writer.apply(entry)?;
                 }
-                self.writer.advance(&log_id, end_offset);
+                self.writer.advance(&log_id, reached);
                 self.is_busy = true;
                 metrics::applied(count);
+            }
+            Command::Restart { log_id, done } => {
+                self.writer.restart(&log_id);
+                // Whoever waits for an offset must not take the one committed before for it.
+                self.progress.send_replace(self.writer.checkpoint().clone());
+                let _ = done.send(());
             }
             Command::Flush { log_id, until_offset } => self.flushes.push((log_id, until_offset)),
         }
         let checkpoint = self.writer.checkpoint();
-        let flush_now = self.flushes.iter().any(|(log_id, until)| checkpoint.get(log_id).is_some_and(|at| at >= until));
+        let flush_now = self.flushes.iter().any(|(log_id, until)| covers(checkpoint, log_id, *until));
         if self.writer.has_uncommitted() {
             let commit_at = *self.commit_at.get_or_insert_with(|| Instant::now() + self.commit_interval);
             if flush_now || commit_at <= Instant::now() {
@@ -145,7 +148,7 @@ impl Worker {
 
     fn forget_reached_flushes(&mut self) {
         let checkpoint = self.writer.checkpoint();
-        self.flushes.retain(|(log_id, until)| checkpoint.get(log_id).is_none_or(|at| at < until));
+        self.flushes.retain(|(log_id, until)| !covers(checkpoint, log_id, *until));
     }
 }
 
@@ -156,7 +159,6 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::pipeline::covers;
     use crate::{IndexerConfig, count, publish};
 
     const DEADLINE: Duration = Duration::from_secs(30);
@@ -186,7 +188,7 @@ mod tests {
         let description =
             Description { url: url.into(), generate: true, text: "words".into(), ..Description::default() };
         let entries = vec![LogEntry { entry: Some(Logged::Description(description)) }, LogEntry { entry: None }];
-        Command::Batch { log_id: LOG.into(), entries, end_offset }
+        Command::Batch { log_id: LOG.into(), entries, reached: LogProgress::at(end_offset) }
     }
 
     async fn reached(running: &mut Running, offset: u64) {

@@ -8,18 +8,18 @@
 //! Invariant: each URL has at most one living document, that of its latest version; and after a commit, of pages that are
 //! alike one is shown ([`fold`]). Blocking; not for async threads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::document_id::DocumentId;
-use serde::{Deserialize, Serialize};
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
 use crate::IndexerConfig;
 use crate::anchors::Anchors;
+use crate::checkpoint::{Checkpoint, LogProgress, Progress};
 use crate::count;
 use crate::document::{Budget, PageDocument};
 use crate::entry::Entry;
@@ -30,9 +30,6 @@ use crate::likeness::Likeness;
 use crate::publish;
 use crate::schema::{self, Fields};
 use crate::stored;
-
-/// Log name to the offset behind the last entry that the index holds.
-pub type Checkpoint = BTreeMap<String, u64>;
 
 /// Bytes of documents that may wait for tantivy's threads.
 const WAITING_BYTES: usize = 8 << 20;
@@ -78,7 +75,8 @@ impl DocumentWriter {
     pub fn open(path: &Path, config: &IndexerConfig) -> Result<Self, IndexerError> {
         let failed = || IndexerError::index(path);
         let index = publish::open(path).map_err(failed())?;
-        let Progress { logs: checkpoint, unsettled } = read_progress(&index, path)?;
+        // A damaged one is rebuilt; until then its log is followed from the beginning, which changes nothing.
+        let Progress { logs: checkpoint, unsettled } = read_progress(&index, path)?.unwrap_or_default();
         let threads = config.threads.max(1);
         let options = IndexWriterOptions::builder()
             .num_worker_threads(threads)
@@ -174,13 +172,20 @@ impl DocumentWriter {
         Ok(())
     }
 
-    /// Everything in the log up to this offset has been applied.
-    pub fn advance(&mut self, log_id: &str, end_offset: u64) {
-        let known = self.checkpoint.get(log_id).copied();
-        if known.is_none_or(|known| known < end_offset) {
-            self.checkpoint.insert(log_id.to_owned(), end_offset);
+    /// Everything in the log up to there has been applied.
+    pub fn advance(&mut self, log_id: &str, reached: LogProgress) {
+        let known = self.checkpoint.entry(log_id.to_owned()).or_default();
+        if known.offset < reached.offset {
+            (known.offset, known.mark) = (reached.offset, reached.mark.or(known.mark));
+            reached.damaged.into_iter().for_each(|stretch| known.pass_over(stretch));
             self.moved = true;
         }
+    }
+
+    /// Nothing of the log counts as applied any more. Its documents stay: what is read again is known already.
+    pub fn restart(&mut self, log_id: &str) {
+        self.checkpoint.insert(log_id.to_owned(), LogProgress::default());
+        self.moved = true;
     }
 
     /// Whether a commit would change anything.
@@ -196,7 +201,7 @@ impl DocumentWriter {
 
     pub(crate) fn commit_applied(&mut self) -> Result<(), IndexerError> {
         let progress = Progress { logs: self.checkpoint.clone(), unsettled: self.unsettled.clone() };
-        let payload = serde_json::to_string(&progress).expect("texts and numbers are JSON");
+        let payload = progress.encode();
         let mut commit =
             self.writer.as_mut().expect(WHILE_LIVING).prepare_commit().map_err(IndexerError::index(&self.path))?;
         commit.set_payload(&payload);
@@ -280,21 +285,13 @@ impl Drop for DocumentWriter {
     }
 }
 
-/// What is committed together with the documents.
-#[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Progress {
-    pub logs: Checkpoint,
-    #[serde(default)]
-    pub unsettled: BTreeSet<Likeness>,
-}
-
-pub(crate) fn read_progress(index: &Index, path: &Path) -> Result<Progress, IndexerError> {
-    match index.load_metas().map_err(IndexerError::index(path))?.payload {
-        Some(payload) => {
-            serde_json::from_str(&payload).map_err(|error| IndexerError::Checkpoint { path: path.to_owned(), error })
-        }
-        None => Ok(Progress::default()),
-    }
+/// How far the index has come; `None` when that is damaged, or missing although something was committed.
+pub(crate) fn read_progress(index: &Index, path: &Path) -> Result<Option<Progress>, IndexerError> {
+    let metas = index.load_metas().map_err(IndexerError::index(path))?;
+    Ok(match metas.payload {
+        Some(payload) => Progress::decode(&payload),
+        None => metas.segments.is_empty().then(Progress::default),
+    })
 }
 
 fn merge_policy() -> LogMergePolicy {

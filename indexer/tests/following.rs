@@ -80,7 +80,7 @@ fn url(number: u32) -> String {
 
 fn save_request(number: u32, fetched_at_ms: i64) -> SaveRequest {
     let page = FetchedPage {
-        lease: Some(LeaseRef { token: 1, crawl: "test".into() }),
+        lease: Some(LeaseRef { token: 1, crawl: "test".into(), epoch: 1 }),
         url: url(number),
         fetched_at_ms,
         ip: "127.0.0.1".into(),
@@ -93,6 +93,7 @@ fn save_request(number: u32, fetched_at_ms: i64) -> SaveRequest {
     let description = Description {
         url: url(number),
         crawl: "test".into(),
+        epoch: 1,
         token: 1,
         fetched_at_ms,
         status: 200,
@@ -208,7 +209,7 @@ async fn a_rebuild_gives_the_same_documents_in_a_new_index_and_indexing_goes_on_
     filesaver.save((0..300).map(|number| (number, 1))).await;
     filesaver.save((0..300).map(|number| (number, 2))).await;
     for number in 0..100 {
-        filesaver.filesaver.withdraw(Withdrawn { url: url(number), at_ms: 3, token: 1 }).await.unwrap();
+        filesaver.filesaver.withdraw(Withdrawn { url: url(number), at_ms: 3, token: 1, epoch: 1 }).await.unwrap();
     }
     indexer.flush(filesaver.log_end().await).await;
     let before = publish::current(&index).unwrap().unwrap();
@@ -277,6 +278,107 @@ async fn a_damaged_segment_is_found_at_start_and_the_index_rebuilt_from_the_log(
         }
     };
     in_time(healed).await;
+    indexer.stop().await;
+    filesaver.stop().await;
+}
+
+fn log_file(pages: &Path) -> std::path::PathBuf {
+    pages.join("log").join(format!("{:020}.log", 0))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_was_cut_is_read_again_and_a_flush_waits_for_that() {
+    let root = tempfile::tempdir().unwrap();
+    let pages = root.path().join("pages");
+    let filesaver = RunningFilesaver::start(&pages, "127.0.0.1:0").await;
+    let address = filesaver.address.to_string();
+    let indexer = RunningIndexer::start(&root.path().join("index"), &filesaver);
+    filesaver.save((0..5).map(|number| (number, 1))).await;
+    let kept = filesaver.log_end().await.until_offset;
+    filesaver.save((5..10).map(|number| (number, 1))).await;
+    indexer.flush(filesaver.log_end().await).await;
+    filesaver.stop().await;
+    std::fs::OpenOptions::new().write(true).open(log_file(&pages)).unwrap().set_len(kept).unwrap();
+
+    let filesaver = RunningFilesaver::start(&pages, &address).await;
+    filesaver.save((20..23).map(|number| (number, 1))).await;
+    indexer.flush(filesaver.log_end().await).await;
+    // What the log has lost, the index still has.
+    assert_eq!(indexer.documents().await, 13);
+    let end = filesaver.log_end().await;
+    assert_eq!(indexer.status().await.committed[&end.log_id], end.until_offset);
+    indexer.stop().await;
+    filesaver.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_stretch_is_passed_over_and_whoever_flushes_is_told() {
+    let root = tempfile::tempdir().unwrap();
+    let pages = root.path().join("pages");
+    let filesaver = RunningFilesaver::start(&pages, "127.0.0.1:0").await;
+    let mut ends = Vec::new();
+    for number in 0..4 {
+        filesaver.save([(number, 1)]).await;
+        ends.push(filesaver.log_end().await.until_offset);
+    }
+    let mut bytes = std::fs::read(log_file(&pages)).unwrap();
+    bytes[ends[0] as usize + 30] ^= 1;
+    std::fs::write(log_file(&pages), bytes).unwrap();
+    let indexer = RunningIndexer::start(&root.path().join("index"), &filesaver);
+    let flushed = in_time(indexer.indexer.rpc().flush(Request::new(filesaver.log_end().await))).await.unwrap();
+    let damaged = flushed.into_inner().damaged;
+    assert_eq!(damaged.iter().map(|lost| (lost.start, lost.end)).collect::<Vec<_>>(), [(ends[0], ends[1])]);
+    assert_eq!(indexer.documents().await, 3);
+    let trouble = indexer.status().await.trouble;
+    assert!(trouble.contains(&format!("offset {}", ends[0])), "{trouble}");
+    indexer.stop().await;
+
+    let again = RunningIndexer::start(&root.path().join("index"), &filesaver);
+    assert!(!again.status().await.trouble.is_empty(), "it is not forgotten");
+    again.stop().await;
+    filesaver.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_cannot_be_read_is_a_reason_and_no_success() {
+    let root = tempfile::tempdir().unwrap();
+    let pages = root.path().join("pages");
+    let filesaver = RunningFilesaver::start(&pages, "127.0.0.1:0").await;
+    filesaver.save([(1, 1)]).await;
+    // Opens, and cannot be read, whoever asks.
+    std::fs::remove_file(log_file(&pages)).unwrap();
+    std::fs::create_dir(log_file(&pages)).unwrap();
+    let indexer = RunningIndexer::start(&root.path().join("index"), &filesaver);
+    let flushed = in_time(indexer.indexer.rpc().flush(Request::new(filesaver.log_end().await))).await;
+    assert_eq!(flushed.unwrap_err().code(), Code::DataLoss);
+    let trouble = indexer.status().await.trouble;
+    assert!(trouble.contains("does not grow") && trouble.contains(".log"), "{trouble}");
+    indexer.stop().await;
+    filesaver.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_was_fetched_in_the_future_can_be_withdrawn_and_replaced() {
+    const NEXT_YEAR: i64 = 1_800_000_000_000;
+    const NOW: i64 = 1_770_000_000_000;
+    let root = tempfile::tempdir().unwrap();
+    let filesaver = RunningFilesaver::start(&root.path().join("pages"), "127.0.0.1:0").await;
+    let indexer = RunningIndexer::start(&root.path().join("index"), &filesaver);
+    filesaver.save([(1, NEXT_YEAR), (2, NEXT_YEAR)]).await;
+    for number in [1, 2] {
+        let withdrawn = Withdrawn { url: url(number), at_ms: NOW, token: 2, epoch: 1 };
+        filesaver.filesaver.withdraw(withdrawn).await.unwrap();
+    }
+    indexer.flush(filesaver.log_end().await).await;
+    assert_eq!(indexer.documents().await, 0);
+    let mut later = save_request(1, NOW);
+    later.description.as_mut().unwrap().epoch = 2;
+    let mut client = FilesaverClient::new(filesaver.channel());
+    let mut answers = client.save(tokio_stream::iter([later])).await.unwrap().into_inner();
+    in_time(answers.message()).await.unwrap().expect("an answer");
+    indexer.flush(filesaver.log_end().await).await;
+    assert_eq!(indexer.documents().await, 1);
+    assert_eq!(filesaver.filesaver.highest_epoch(), 2);
     indexer.stop().await;
     filesaver.stop().await;
 }

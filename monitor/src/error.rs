@@ -1,5 +1,7 @@
 //! What can go wrong in the Monitor, and how callers over gRPC see it.
 
+use std::path::{Path, PathBuf};
+
 use seine_common::data_dir::DataDirError;
 
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +12,12 @@ pub enum MonitorError {
     Unsynced(String),
     #[error("a record of the frontier is unreadable ({0}); restore the data directory from a copy")]
     Corrupt(&'static str),
+    #[error(
+        "the frontier in {} cannot be opened: {error}; restore that directory from a copy. \
+         `seine search`, `seine export` and `seine serve --roles query,filesaver` go on without it",
+        .path.display()
+    )]
+    Open { path: PathBuf, error: Box<Self> },
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     #[error("{0}")]
@@ -27,6 +35,12 @@ pub enum MonitorError {
     Closed,
 }
 
+impl MonitorError {
+    pub(crate) fn open(path: &Path, error: Self) -> Self {
+        Self::Open { path: path.to_owned(), error: Box::new(error) }
+    }
+}
+
 impl From<MonitorError> for tonic::Status {
     fn from(error: MonitorError) -> Self {
         let text = error.to_string();
@@ -34,6 +48,7 @@ impl From<MonitorError> for tonic::Status {
             MonitorError::Store(_)
             | MonitorError::Unsynced(_)
             | MonitorError::Corrupt(_)
+            | MonitorError::Open { .. }
             | MonitorError::DataDir(_)
             | MonitorError::Stopped(_) => Self::internal(text),
             MonitorError::Invalid(_) | MonitorError::Field { .. } => Self::invalid_argument(text),

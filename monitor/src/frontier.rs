@@ -159,6 +159,8 @@ pub trait Frontier: Send {
     /// Settled URLs whose next visit was due before a time, the longest due first.
     fn due_visits(&self, crawl: CrawlId, before_ms: i64, limit: usize) -> Result<Vec<UrlRecord>>;
     fn next_due(&self, crawl: CrawlId) -> Result<Option<i64>>;
+    /// Visits that are due later than `latest_ms` become due at `due_ms`: some of them, and how many.
+    fn pull_in_visits(&mut self, crawl: CrawlId, latest_ms: i64, due_ms: i64, limit: usize) -> Result<usize>;
     /// Writes the record of a settled URL anew, with its next visit.
     fn put_record(&mut self, crawl: CrawlId, url: &CanonicalUrl, record: &UrlRecord) -> Result<()>;
     /// Queues settled URLs again. Those that are not settled, or not planned for a visit, stay as they are.
@@ -197,6 +199,9 @@ pub trait Frontier: Send {
     /// Hosts with something waiting and without a lease, over all crawls, from a key on; each with the key behind it.
     fn waiting_hosts(&self, from: &[u8], limit: usize) -> Result<Vec<(Vec<u8>, HostKey)>>;
 
+    /// Hosts that would be ready later than `latest_ms`, and are not parked, are ready then: some of them.
+    fn pull_in_hosts(&mut self, crawl: CrawlId, latest_ms: i64, limit: usize) -> Result<Vec<HostKey>>;
+
     fn host(&self, host: &HostKey) -> Result<HostRecord>;
     /// Hosts that have been leased at least once, by name, from a name on.
     fn hosts(&self, from: &str, limit: usize) -> Result<Vec<HostRecord>>;
@@ -226,6 +231,8 @@ pub trait Frontier: Send {
     fn slots(&self) -> Result<Option<Vec<u8>>>;
     fn put_slots(&mut self, slots: &[u8]) -> Result<()>;
     fn next_token(&mut self) -> Result<u64>;
+    /// Begins an epoch that is higher than every earlier one of this frontier, and than `above`; durable when it is told.
+    fn begin_epoch(&mut self, above: u64) -> Result<u64>;
 
     /// A handle with which another thread makes durable what has been written so far.
     fn syncer(&self) -> Arc<dyn Durable>;

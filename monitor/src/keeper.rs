@@ -17,6 +17,7 @@ mod refresh;
 mod unforget;
 mod planning;
 mod upkeep;
+mod clock;
 mod durable;
 #[cfg(test)]
 mod tests;
@@ -73,6 +74,8 @@ pub struct MonitorConfig {
     pub collector_load: f32,
     /// What a crawl is where its owner says nothing.
     pub crawl_defaults: Crawl,
+    /// The highest epoch in the logs that are known at the start.
+    pub epoch_above: u64,
 }
 
 /// When an acknowledged write is safe.
@@ -96,6 +99,7 @@ impl Default for MonitorConfig {
             collector_memory: 1 << 30,
             collector_load: 4.0,
             crawl_defaults: built_in_defaults(),
+            epoch_above: 0,
         }
     }
 }
@@ -126,6 +130,7 @@ pub(crate) enum Command {
     Blocks { answer: Answer<Vec<HostBlock>> },
     Hosts { request: ListHostsRequest, answer: Answer<ListHostsResponse> },
     Host { name: String, answer: Answer<GetHostResponse> },
+    SawEpoch { epoch: u64, answer: Answer<()> },
     Close,
 }
 
@@ -144,7 +149,7 @@ impl Monitor {
     /// be called within a tokio runtime.
     pub fn open(path: &Path, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         crate::metrics::describe();
-        let frontier = RocksFrontier::open(path)?;
+        let frontier = RocksFrontier::open(path).map_err(|error| MonitorError::open(path, error))?;
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let keeper = Keeper::new(Box::new(frontier), config, clock, nodes)?;
         let runtime = tokio::runtime::Handle::current();
@@ -211,6 +216,8 @@ pub(crate) struct Keeper {
     pub grant_at_ms: i64,
     pub slots: SlotMap,
     pub blocklist: Blocklist,
+    /// With the token, orders what is found under leases granted from now on.
+    pub epoch: u64,
     /// Hosts whose waiting URLs are being settled, with the outcome that all of them get.
     pub emptying: Vec<(CrawlId, HostKey, Outcome)>,
     /// Crawls whose rules have changed, with the last host that was looked at since.
@@ -246,6 +253,7 @@ impl Keeper {
             served_last: CrawlId(0),
             grant_at_ms: 0,
             slots: SlotMap::default(),
+            epoch: 0,
             emptying: Vec::new(),
             sweeps: BTreeMap::new(),
             pause: None,
@@ -259,6 +267,7 @@ impl Keeper {
         // A sweep that the last process did not finish begins again.
         let changed = keeper.crawls.iter().filter(|(_, crawl)| crawl.record.rules_generation > 0);
         keeper.sweeps = changed.map(|(id, _)| (*id, None)).collect();
+        keeper.epoch = keeper.frontier.begin_epoch(keeper.config.epoch_above)?;
         keeper.take_back_leases_of_the_past()?;
         // A crash may have come between the end of a block and this.
         let ids: Vec<CrawlId> = keeper.crawls.keys().copied().collect();
@@ -379,6 +388,12 @@ impl Keeper {
             Command::Blocks { answer } => reply(answer, Ok(self.blocklist.iter().map(blocking::message).collect())),
             Command::Hosts { request, answer } => reply(answer, self.list_hosts(&request)),
             Command::Host { name, answer } => reply(answer, self.show_host(&name)),
+            Command::SawEpoch { epoch, answer } => {
+                if epoch >= self.epoch {
+                    self.epoch = self.frontier.begin_epoch(epoch)?;
+                }
+                reply(answer, Ok(()))
+            }
             Command::Close => Ok(()),
         }
     }

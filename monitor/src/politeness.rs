@@ -17,6 +17,9 @@ use crate::crawl::MAX_DELAY_MS;
 /// The longest that a host is left alone: a server may ask for a day, a wrong clock for no more.
 pub const MAX_WAIT_MS: i64 = 24 * 60 * 60 * 1000;
 
+/// What the clocks of two machines may differ by.
+pub const CLOCKS_DIFFER_MS: i64 = 5 * 60 * 1000;
+
 /// How long a URL waits after its first failure; each further one takes [`RETRY_GROWTH`] times as long.
 const FIRST_RETRY_MS: i64 = 2_000;
 const RETRY_GROWTH: i64 = 4;
@@ -43,6 +46,13 @@ pub fn after_loss(now_ms: i64, delay_ms: i64) -> i64 {
 /// A stored time as it counts now.
 pub fn clamp(now_ms: i64, stored_ms: i64) -> i64 {
     stored_ms.min(now_ms + MAX_WAIT_MS)
+}
+
+/// Whether something that was found out at a stored time still holds. What a clock that was ahead dated into the future
+/// does not: it would for as long as that clock was wrong by.
+pub fn is_fresh(now_ms: i64, found_ms: i64, fresh_ms: i64) -> bool {
+    let age = now_ms.saturating_sub(found_ms);
+    (-CLOCKS_DIFFER_MS..fresh_ms).contains(&age)
 }
 
 /// How long a URL waits after its `attempt`-th failure (from 1), or `None` when it is given up.
@@ -76,6 +86,12 @@ mod tests {
         #[test]
         fn a_clock_that_jumped_makes_nobody_wait_for_ever(now in 0i64..1 << 40, stored: i64) {
             prop_assert!(clamp(now, stored) <= now + MAX_WAIT_MS);
+        }
+
+        #[test]
+        fn what_was_found_out_in_the_future_is_not_fresh(now in 0i64..1 << 40, age: i64, fresh in 0i64..1 << 30) {
+            let found = now.saturating_sub(age);
+            prop_assert_eq!(is_fresh(now, found, fresh), age >= -CLOCKS_DIFFER_MS && age < fresh);
         }
 
         #[test]

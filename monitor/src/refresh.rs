@@ -22,7 +22,7 @@ mod tests;
 pub use estimate::{Prior, changes_per_day};
 pub use history::{DEFAULT_GONE_AFTER_MS, History, Seen};
 pub use ledger::Ledger;
-pub use plan::{Intervals, Plan, hurried};
+pub use plan::{Intervals, LONGEST_INTERVAL, Plan, hurried};
 pub use policy::Policy;
 pub use population::{Cell, Population};
 

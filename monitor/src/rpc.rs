@@ -22,5 +22,5 @@ pub fn add_services(routes: &mut RoutesBuilder, monitor: &Monitor, nodes: NodeTa
             admin::AdminService::new(monitor.clone(), nodes.clone()),
             admin::TokenCheck(admin_token),
         ))
-        .add_service(NodesServer::new(nodes::NodesService::new(nodes)));
+        .add_service(NodesServer::new(nodes::NodesService::new(nodes, monitor.clone())));
 }

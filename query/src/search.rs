@@ -3,6 +3,7 @@
 //! The same function serves HTTP, gRPC and the command line. It blocks; [`QueryService::elsewhere`] runs it on a
 //! thread for such work, so many at a time as the configuration says, the others waiting their turn for a while.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,7 +119,8 @@ impl QueryService {
 
     /// Blocks for as long as the search takes.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResponse, QueryError> {
-        self.answer(request).map(|answer| answer.response)
+        let answered = catch_unwind(AssertUnwindSafe(|| self.answer(request)));
+        Ok(answered.map_err(|_| damaged())??.response)
     }
 
     /// Whether searches can be answered; an empty index is a fine answer.
@@ -176,6 +178,11 @@ impl QueryService {
             }
         }
     }
+}
+
+/// Why a search panicked: only data that are not what was written can do that. The indexer looks for them when it starts.
+fn damaged() -> QueryError {
+    QueryError::NotReady("a part of it is damaged".to_owned())
 }
 
 impl Inner {
@@ -278,8 +285,7 @@ impl Inner {
 fn joined<T>(done: Result<Result<T, QueryError>, JoinError>) -> Result<T, QueryError> {
     match done {
         Ok(result) => result,
-        // Only data that are not what was written can do that; the indexer looks for them when it starts.
-        Err(error) if error.is_panic() => Err(QueryError::NotReady("a part of it is damaged".to_owned())),
+        Err(error) if error.is_panic() => Err(damaged()),
         Err(_) => Err(QueryError::Busy),
     }
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use seine_indexer::entry::{Entry, Page, Version};
+use seine_indexer::entry::{Entry, Page};
 use seine_indexer::schema::{self, Fields};
+use seine_indexer::version::Version;
 use seine_indexer::writer::DocumentWriter;
 use seine_indexer::{Indexer, IndexerConfig, publish};
 use tantivy::{Index, Searcher};
@@ -57,7 +58,7 @@ impl TestIndex {
 
     pub fn withdraw(&mut self, url: &str) {
         self.next_time += 1;
-        let version = Version { fetched_at_ms: self.next_time, token: 0, gone: true };
+        let version = Version { epoch: 0, fetched_at_ms: self.next_time, token: 0, gone: true };
         let mut writer = self.writer();
         writer.apply(Entry::Gone { url: url.to_owned(), version }).unwrap();
         writer.commit().unwrap();

@@ -12,7 +12,7 @@ use crate::extract::links::MAX_LINKS;
 fn page(headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> FetchedPage {
     let headers = headers.iter().map(|(name, value)| Header { name: (*name).into(), value: (*value).into() });
     FetchedPage {
-        lease: Some(LeaseRef { token: 7, crawl: "demo".into() }),
+        lease: Some(LeaseRef { token: 7, crawl: "demo".into(), epoch: 3 }),
         url: "http://example.org/".into(),
         depth: 3,
         fetched_at_ms: 1_700_000_000_000,
@@ -38,6 +38,7 @@ fn a_description_carries_everything_known_about_the_page() {
     let expected = Description {
         url: "http://example.org/".into(),
         crawl: "demo".into(),
+        epoch: 3,
         token: 7,
         fetched_at_ms: 1_700_000_000_000,
         status: 200,

@@ -1,15 +1,17 @@
 //! The index beside each archive file: `NAME.cdxj` for `NAME.warc.gz`, sorted.
 //!
 //! Life cycle: while a file is open, the lines of its captures are appended to `NAME.cdxj.open` in the order of writing, and
-//! nothing syncs them → when the file is sealed they are sorted into `NAME.cdxj` → an index that is missing at the next
-//! start, because the process was killed or the file is of an earlier version, is made again from the records.
-//! An index is a convenience: nothing acknowledged depends on it, and failing to write one fails no page.
+//! nothing syncs them → when the file is sealed they are sorted into `NAME.cdxj`, with their checksum in `NAME.cdxj.sum` → an
+//! index that is missing or damaged at the next start, because the process was killed, the file is of an earlier version
+//! or a disk failed, is made again from the records. An index is a convenience: nothing acknowledged depends on it, and
+//! failing to write one fails no page.
 
+mod check;
 pub(crate) mod search;
 pub(crate) mod answers;
 pub(crate) mod rebuild;
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use seine_common::data_dir::write_atomically;
@@ -72,8 +74,10 @@ impl Spool {
 fn write_sorted(dir: &Path, archive_name: &str, lines: &[u8]) -> Result<(), Error> {
     let mut sorted: Vec<&[u8]> = lines.split_inclusive(|&byte| byte == b'\n').collect();
     sorted.sort_unstable();
-    let path = index_path(dir, archive_name);
-    write_atomically(&path, &sorted.concat(), 0o644).map_err(|error| Error::io("write", &path, error))
+    let (path, sorted) = (index_path(dir, archive_name), sorted.concat());
+    // First, so that an index is never without it.
+    check::write_sum(&path, &sorted)?;
+    write_atomically(&path, &sorted, 0o644).map_err(|error| Error::io("write", &path, error))
 }
 
 /// Removes what a killed process left beside its open files.
@@ -95,11 +99,11 @@ pub(crate) fn sealed_files(dir: &Path) -> Result<Vec<String>, Error> {
 /// Fills the memory of contents from the newest indexes, as far as it goes.
 pub(crate) fn remember(dir: &Path, known: &KnownContents) -> Result<(), Error> {
     for name in sealed_files(dir)?.into_iter().rev() {
-        let Ok(file) = File::open(index_path(dir, &name)) else { continue };
+        // A wrong line would have later pages refer to what is not there.
+        let Ok(check::Checked::Whole(lines)) = check::check(dir, &name) else { continue };
         let file_name = std::sync::Arc::from(name.as_str());
-        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(file)).map_while(Result::ok);
-        let has_room = lines.all(|line| {
-            let Some((timestamp, capture)) = Capture::parse(&line) else { return true };
+        let has_room = lines.lines().all(|line| {
+            let Some((timestamp, capture)) = Capture::parse(line) else { return true };
             if capture.is_revisit() || capture.is_answer() {
                 return true;
             }

@@ -7,6 +7,7 @@
 //! Invariant: at every moment, what the log holds below the published end is in the archive, and both are durable.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use seine_common::health::Reporter;
 use seine_proto::common::v1::ArchivePosition;
@@ -125,6 +126,8 @@ pub(crate) struct Writer {
     known: Arc<KnownContents>,
     /// Says whether pages can be saved.
     health: Reporter,
+    /// Of all entries.
+    highest_epoch: Arc<AtomicU64>,
     archive_bytes: Vec<u8>,
     index_bytes: Vec<u8>,
     log_bytes: Vec<u8>,
@@ -138,9 +141,21 @@ impl Writer {
         published: watch::Sender<u64>,
         known: Arc<KnownContents>,
         health: Reporter,
+        highest_epoch: Arc<AtomicU64>,
     ) -> Self {
         let (archive_bytes, index_bytes, log_bytes) = Default::default();
-        Self { archive, log, durability, published, known, health, archive_bytes, index_bytes, log_bytes }
+        Self {
+            archive,
+            log,
+            durability,
+            published,
+            known,
+            health,
+            highest_epoch,
+            archive_bytes,
+            index_bytes,
+            log_bytes,
+        }
     }
 
     /// Works until told to stop, or until nobody is left who could send anything.
@@ -258,7 +273,8 @@ impl Writer {
                 Item::Withdrawal { entry, .. } => (nowhere(), None, Some(entry)),
             };
             if let Some(entry) = entry {
-                entry.write(&archive, &mut self.log_bytes);
+                entry.write(self.log.mark(), &archive, &mut self.log_bytes);
+                self.highest_epoch.fetch_max(entry.epoch(), Ordering::Relaxed);
             }
             placed.push(Placed { archive, new_content, log_end: log_start + self.log_bytes.len() as u64 });
         }

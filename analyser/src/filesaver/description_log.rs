@@ -4,14 +4,17 @@
 //! `[u32 length][u32 crc32 of the payload][payload]`, little-endian; see `entry` for the payload. `ID` names the log.
 //! Not responsible for when something is durable; `commit` decides and syncs.
 //!
-//! Invariant: segments follow each other without a gap, and every segment but the last is complete.
+//! Written, segments follow each other without a gap, and every segment but the last is complete. A disk may lose any of it:
+//! damaged stretches, cut and missing segments keep their offsets, and readers go on behind them.
 
 pub(crate) mod entry;
+pub(crate) mod scan;
 pub(crate) mod reader;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use seine_common::data_dir::{sync_directory, write_atomically};
 
@@ -19,62 +22,87 @@ use super::Durability;
 use super::append_file::AppendFile;
 use super::archive::file_names;
 use crate::error::Error;
+use entry::Mark;
 
-/// A segment that has reached this is followed by a new one.
-const SEGMENT_BYTES: u64 = 256 << 20;
+/// A segment that has reached this is followed by a new one, whatever the size of archive files.
+const MAX_SEGMENT_BYTES: u64 = 256 << 20;
+/// Damaged stretches that are remembered as told.
+const MAX_TOLD: usize = 10_000;
 
 /// Where segments begin, in order; shared by the one writer and all readers.
 #[derive(Clone, Debug)]
 pub(crate) struct Segments {
     dir: Arc<Path>,
     starts: Arc<RwLock<Vec<u64>>>,
+    mark: Arc<OnceLock<Mark>>,
+    /// Where damage begins that the log of this process names already.
+    told: Arc<Mutex<BTreeSet<u64>>>,
+}
+
+/// A stretch that cannot be read any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damaged {
+    pub start: u64,
+    pub end: u64,
+    pub reason: &'static str,
 }
 
 impl Segments {
-    /// Lists the segments of a directory and checks that none is missing.
     pub fn list(dir: &Path) -> Result<Self, Error> {
         let names = file_names(dir)?;
         let mut starts: Vec<u64> = names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok()).collect();
         starts.sort_unstable();
-        let this = Self { dir: dir.into(), starts: Arc::new(RwLock::new(starts)) };
-        this.check()?;
-        Ok(this)
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        let starts = self.starts.read().expect("no holder panics");
-        let mut expected = 0;
-        for (position, &start) in starts.iter().enumerate() {
-            let path = self.path(start);
-            if start != expected {
-                return Err(Error::LogGap { path, expected, found: start });
-            }
-            // The last one may end in a torn entry; its length is for `recover` to find.
-            if position + 1 < starts.len() {
-                expected += fs::metadata(&path).map_err(|error| Error::io("measure", &path, error))?.len();
-            }
-        }
-        Ok(())
+        let starts = Arc::new(RwLock::new(starts));
+        Ok(Self { dir: dir.into(), starts, mark: Arc::default(), told: Arc::default() })
     }
 
     pub fn path(&self, start: u64) -> PathBuf {
         self.dir.join(format!("{start:020}.log"))
     }
 
-    pub fn last(&self) -> Option<u64> {
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where segments begin, the newest first.
+    pub fn newest_first(&self) -> Vec<u64> {
+        self.starts.read().expect("no holder panics").iter().rev().copied().collect()
+    }
+
+    fn last(&self) -> Option<u64> {
         self.starts.read().expect("no holder panics").last().copied()
     }
 
-    /// The segment that holds an offset, and where the next one begins.
-    pub fn holding(&self, offset: u64) -> Option<(u64, Option<u64>)> {
+    /// The segment that should hold an offset, and where the next one begins. No segment when those before the offset are
+    /// missing.
+    pub fn holding(&self, offset: u64) -> (Option<u64>, Option<u64>) {
         let starts = self.starts.read().expect("no holder panics");
         let after = starts.partition_point(|&start| start <= offset);
-        let start = *starts.get(after.checked_sub(1)?)?;
-        Some((start, starts.get(after).copied()))
+        (after.checked_sub(1).map(|at| starts[at]), starts.get(after).copied())
     }
 
     fn add(&self, start: u64) {
         self.starts.write().expect("no holder panics").push(start);
+    }
+
+    /// What all entries of the log carry; `None` until the log is opened for writing.
+    pub fn mark(&self) -> Option<Mark> {
+        self.mark.get().copied()
+    }
+
+    /// Says that a stretch is lost, once.
+    pub fn tell(&self, damaged: &Damaged) {
+        let mut told = self.told.lock().expect("no holder panics");
+        if told.len() < MAX_TOLD && told.insert(damaged.start) {
+            let (segment, _) = self.holding(damaged.start);
+            tracing::error!(
+                file = %self.path(segment.unwrap_or(0)).display(),
+                offset = damaged.start,
+                bytes = damaged.end - damaged.start,
+                reason = damaged.reason,
+                "description log is damaged; what stood there is lost, reading goes on behind it"
+            );
+        }
     }
 }
 
@@ -87,17 +115,22 @@ pub(crate) struct DescriptionLog {
 }
 
 impl DescriptionLog {
-    /// Continues the log at `end`, which `recover` has found.
-    pub fn open(segments: Segments, end: u64) -> Result<Self, Error> {
+    /// Continues the log at `end` with entries that carry its mark, as `recover` has found them.
+    pub fn open(segments: Segments, end: u64, mark: Option<Mark>, segment_bytes: u64) -> Result<Self, Error> {
+        segments.mark.get_or_init(|| mark.unwrap_or_else(Mark::draw));
         let (start, file) = match segments.last() {
             Some(start) => (start, AppendFile::open(&segments.path(start), end - start)?),
             None => (0, begin_segment(&segments, 0)?),
         };
-        Ok(Self { segments, segment_bytes: SEGMENT_BYTES, start, file })
+        Ok(Self { segments, segment_bytes: segment_bytes.min(MAX_SEGMENT_BYTES), start, file })
     }
 
     pub fn end(&self) -> u64 {
         self.start + self.file.end()
+    }
+
+    pub fn mark(&self) -> Mark {
+        self.segments.mark().expect("set when the log was opened")
     }
 
     /// Begins a new segment where the current one is full.
@@ -106,7 +139,7 @@ impl DescriptionLog {
             return Ok(());
         }
         // What a failed write left must not stand between two segments, and nothing may be missing, whatever happens to
-        // the machine: a log with a gap cannot be opened.
+        // the machine.
         self.file.cut_back(self.file.end())?;
         self.file.sync(Durability::Sync)?;
         let end = self.end();
@@ -140,76 +173,36 @@ fn begin_segment(segments: &Segments, start: u64) -> Result<AppendFile, Error> {
     Ok(file)
 }
 
-/// The name of the log, drawn when it is made.
+/// The name of the log, drawn when it is made. One that is damaged is drawn anew: whoever followed the log reads it again
+/// from its beginning.
 pub(crate) fn log_id(dir: &Path) -> Result<String, Error> {
     let path = dir.join("ID");
-    match fs::read_to_string(&path) {
-        Ok(id) if !id.trim().is_empty() => return Ok(id.trim().to_owned()),
+    match fs::read(&path) {
+        Ok(bytes) => match std::str::from_utf8(&bytes).ok().and_then(checked_id) {
+            Some(id) => return Ok(id.to_owned()),
+            None => {
+                tracing::error!(file = %path.display(), "the name of the description log is damaged; it gets a new one");
+            }
+        },
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io("read", &path, error)),
-        _ => {}
+        Err(_) => {}
     }
     let id = uuid::Uuid::new_v4().simple().to_string();
-    write_atomically(&path, format!("{id}\n").as_bytes(), 0o644).map_err(|error| Error::io("write", &path, error))?;
+    let line = format!("{id} {:08x}\n", crc32fast::hash(id.as_bytes()));
+    write_atomically(&path, line.as_bytes(), 0o644).map_err(|error| Error::io("write", &path, error))?;
     Ok(id)
 }
 
-#[cfg(test)]
-mod tests {
-    use seine_proto::common::v1::{ArchivePosition, Description};
-    use seine_proto::filesaver::v1::{LogEntry, log_entry::Entry};
-
-    use super::entry::EntryBody;
-    use super::reader::LogReader;
-    use super::*;
-    use crate::filesaver::recover::recover_log;
-
-    fn entry(number: usize) -> Vec<u8> {
-        let description = Description { url: format!("http://example.org/{number}"), ..Description::default() };
-        let mut bytes = Vec::new();
-        EntryBody::of(&LogEntry { entry: Some(Entry::Description(description)) })
-            .write(&ArchivePosition::default(), &mut bytes);
-        bytes
-    }
-
-    #[test]
-    fn a_log_of_many_segments_reads_as_one() {
-        const ENTRIES: usize = 100;
-        let dir = tempfile::tempdir().unwrap();
-        let mut end = 0;
-        for number in 0..ENTRIES {
-            // Reopened now and then, as by another process.
-            let segments = Segments::list(dir.path()).unwrap();
-            assert_eq!(recover_log(&segments).unwrap().end, end);
-            let mut log = DescriptionLog::open(segments, end).unwrap();
-            log.segment_bytes = 500;
-            log.rotate().unwrap();
-            log.append(&entry(number)).unwrap();
-            end = log.end();
-        }
-        let segments = Segments::list(dir.path()).unwrap();
-        assert!(segments.starts.read().unwrap().len() > 5);
-        let mut reader = LogReader::new(segments);
-        let (mut offset, mut seen) = (0, 0);
-        while offset < end {
-            reader.check(offset, end).unwrap();
-            let batch = reader.read(offset, end).unwrap();
-            seen += batch.entries.len();
-            offset = batch.end;
-        }
-        assert_eq!((seen, offset), (ENTRIES, end));
-    }
-
-    #[test]
-    fn what_a_failed_write_left_is_overwritten() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut log = DescriptionLog::open(Segments::list(dir.path()).unwrap(), 0).unwrap();
-        log.append(&entry(0)).unwrap();
-        let end = log.end();
-        log.append(&[entry(1), entry(2)].concat()).unwrap();
-        log.cut_back(end).unwrap();
-        assert_eq!(recover_log(&log.segments).unwrap().end, end);
-        log.append(&entry(3)).unwrap();
-        let batch = LogReader::new(log.segments.clone()).read(0, log.end()).unwrap();
-        assert_eq!(batch.entries.len(), 2);
-    }
+/// The name in `NAME CHECKSUM`; earlier versions wrote no checksum.
+fn checked_id(line: &str) -> Option<&str> {
+    let (id, checksum) = match line.trim().split_once(' ') {
+        Some((id, checksum)) => (id, Some(checksum)),
+        None => (line.trim(), None),
+    };
+    let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let holds = checksum.is_none_or(|checksum| checksum == format!("{:08x}", crc32fast::hash(id.as_bytes())));
+    (is_id && holds).then_some(id)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,15 +1,16 @@
 //! Followers of the log: everything durable from an offset on, then what becomes durable, as it does.
 //!
-//! Each follower reads the files itself, at its own pace; the writer only publishes how far they may read.
+//! Each follower reads the files itself, at its own pace; the writer only publishes how far they may read. A follower is
+//! told what was damaged and goes on behind it.
 
 use std::sync::Arc;
 
 use futures::Stream;
-use seine_proto::filesaver::v1::FollowResponse;
+use seine_proto::filesaver::v1::{DamagedStretch, FollowRequest, FollowResponse, LogMark};
 use tokio::sync::watch;
 
 use super::Shared;
-use super::description_log::reader::LogReader;
+use super::description_log::reader::{Batch, EntryName, LogReader};
 use crate::error::Error;
 
 struct Follower {
@@ -18,6 +19,8 @@ struct Follower {
     /// Taken out while it reads on another thread.
     reader: Option<LogReader>,
     offset: u64,
+    /// The last entry before the offset.
+    last: Option<EntryName>,
     /// The reader was told that it has everything up to `offset`.
     told_end: bool,
 }
@@ -25,18 +28,20 @@ struct Follower {
 /// Fails at once where the offset is not one that the log gave.
 pub(crate) async fn follow(
     shared: Arc<Shared>,
-    offset: u64,
+    request: FollowRequest,
 ) -> Result<impl Stream<Item = Result<FollowResponse, Error>> + Send + 'static, Error> {
+    let FollowRequest { from_offset: offset, mark } = request;
+    let last = mark.map(|LogMark { offset, checksum }| EntryName { offset, checksum });
     let durable_end = shared.durable_end.clone();
     let end = *durable_end.borrow();
     let mut reader = LogReader::new(shared.segments.clone());
     let (reader, checked) = blocking(move || {
-        let checked = reader.check(offset, end);
+        let checked = reader.check(offset, last, end);
         (reader, checked)
     })
     .await?;
     checked?;
-    let follower = Follower { shared, durable_end, reader: Some(reader), offset, told_end: false };
+    let follower = Follower { shared, durable_end, reader: Some(reader), offset, last, told_end: false };
     Ok(futures::stream::unfold(Some(follower), |follower| async move {
         let mut follower = follower?;
         match follower.next().await {
@@ -57,7 +62,7 @@ impl Follower {
             }
             if !self.told_end {
                 self.told_end = true;
-                return Ok(Some(self.response(Vec::new(), true)));
+                return Ok(Some(self.response(Batch::default(), true)));
             }
             tokio::select! {
                 changed = self.durable_end.changed() => if changed.is_err() { return Ok(None) },
@@ -75,18 +80,27 @@ impl Follower {
         })
         .await?;
         self.reader = Some(reader);
-        // The offset was good when following began: what cannot be read now has been damaged.
-        let batch = batch.map_err(|error| match error {
-            Error::NotAnEntry { offset, reason } => Error::Damaged { offset, reason },
-            error => error,
-        })?;
+        let batch = batch?;
         self.offset = batch.end;
+        self.last = batch.last.or(self.last);
         self.told_end = self.offset == *self.durable_end.borrow();
-        Ok(self.response(batch.entries, self.told_end))
+        Ok(self.response(batch, self.told_end))
     }
 
-    fn response(&self, entries: Vec<seine_proto::filesaver::v1::LogEntry>, at_end: bool) -> FollowResponse {
-        FollowResponse { log_id: self.shared.log_id.clone(), entries, end_offset: self.offset, at_end }
+    fn response(&self, batch: Batch, at_end: bool) -> FollowResponse {
+        let damaged = batch.damaged.map(|damaged| DamagedStretch {
+            start: damaged.start,
+            end: damaged.end,
+            reason: damaged.reason.to_owned(),
+        });
+        FollowResponse {
+            log_id: self.shared.log_id.clone(),
+            entries: batch.entries,
+            end_offset: self.offset,
+            at_end,
+            mark: self.last.map(|last| LogMark { offset: last.offset, checksum: last.checksum }),
+            damaged: damaged.into_iter().collect(),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! Gzip members: made in one shot, and walked to find where the last whole one ends.
+//! Gzip members: made in one shot, and walked to find all whole ones and where the last of them ends.
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use flate2::{Decompress, FlushDecompress, Status};
@@ -14,6 +15,7 @@ const LEVEL: i32 = 1;
 /// Output buffers up to this size serve more than one page.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 256 << 10;
+const FIRST_READ_BYTES: usize = 1 << 10;
 
 thread_local! {
     // A compressor holds large tables; one per thread of the pool is made once and used for all pages.
@@ -43,60 +45,133 @@ pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What a walk over the members of a file found.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct WholeMembers {
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Walked {
+    /// Whole members.
     pub count: u64,
     /// Where the last whole member ends.
     pub end: u64,
+    /// What stands between whole members and is none.
+    pub damaged: Vec<Range<u64>>,
 }
 
-/// Decompresses members from `start` (which must be where one begins) as long as they are whole and their checksums hold.
-pub(crate) fn whole_members(file: &File, start: u64) -> io::Result<WholeMembers> {
-    walk(file, start, 0, |_, _, _| true)
-}
-
-/// The same, and tells of each member where it stands, how long it is, and what it begins with: up to `prefix_bytes`,
-/// decompressed. Ends early when `each` says false.
+/// Decompresses members from `start` (which must be where one begins) and tells of each whole one where it stands, how long
+/// it is, and what it begins with: up to `prefix_bytes`, decompressed. Behind damage it goes on with the next member that is a
+/// WARC record. Ends early when `each` says false.
 pub(crate) fn walk(
     file: &File,
     start: u64,
     prefix_bytes: usize,
     mut each: impl FnMut(u64, u64, &[u8]) -> bool,
-) -> io::Result<WholeMembers> {
-    let mut found = WholeMembers { count: 0, end: start };
-    let mut input = vec![0; READ_BYTES];
-    let mut output = vec![0; READ_BYTES];
-    let mut prefix = Vec::with_capacity(prefix_bytes);
+) -> io::Result<Walked> {
+    let mut walked = Walked { end: start, ..Walked::default() };
+    let mut reader = MemberReader::new(file, prefix_bytes.max(RECORD.len()));
+    let mut at = start;
     loop {
+        let length = match reader.member(at, &mut { u64::MAX }, false)? {
+            Some(length) => length,
+            None => match reader.next_record(at)? {
+                Some((next, length)) => {
+                    walked.damaged.push(at..next);
+                    at = next;
+                    length
+                }
+                None => return Ok(walked),
+            },
+        };
+        walked.count += 1;
+        walked.end = at + length;
+        if !each(at, length, &reader.prefix[..reader.prefix.len().min(prefix_bytes)]) {
+            return Ok(walked);
+        }
+        at = walked.end;
+    }
+}
+
+/// With which every record begins.
+const RECORD: &[u8] = b"WARC/1.";
+/// Of a gzip member that is compressed as all of them are.
+const MAGIC: [u8; 3] = [0x1f, 0x8b, 8];
+/// Compressed bytes that are read in vain, for each byte that is searched, and for the first few: a page may contain as
+/// many beginnings of records as it likes.
+const WASTE_PER_BYTE: u64 = 16;
+const FIRST_WASTE: u64 = 64 << 20;
+
+struct MemberReader<'f> {
+    file: &'f File,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    /// Beginning of the last member, decompressed.
+    prefix: Vec<u8>,
+    prefix_bytes: usize,
+}
+
+impl<'f> MemberReader<'f> {
+    fn new(file: &'f File, prefix_bytes: usize) -> Self {
+        let buffer = || vec![0; READ_BYTES];
+        Self { file, input: buffer(), output: buffer(), prefix: Vec::with_capacity(prefix_bytes), prefix_bytes }
+    }
+
+    /// The length of the member at `at`, if it is whole and its checksum holds; of one that must be a record, if it begins like
+    /// one. Takes what it reads from the `allowance` and gives up when that is used.
+    fn member(&mut self, at: u64, allowance: &mut u64, must_be_record: bool) -> io::Result<Option<u64>> {
         let mut member = Decompress::new_gzip(15);
-        prefix.clear();
-        loop {
-            let at = found.end + member.total_in();
-            let length = file.read_at(&mut input, at)?;
-            let mut rest = &input[..length];
+        self.prefix.clear();
+        // Little at first of what may be anything.
+        let mut wanted = if must_be_record { FIRST_READ_BYTES } else { READ_BYTES };
+        while *allowance > 0 {
+            let wanted_now = wanted.min(usize::try_from(*allowance).unwrap_or(usize::MAX));
+            wanted = READ_BYTES;
+            let length = self.file.read_at(&mut self.input[..wanted_now], at + member.total_in())?;
+            let mut rest = &self.input[..length];
             let mut status = Ok(Status::Ok);
             while !rest.is_empty() && matches!(status, Ok(Status::Ok | Status::BufError)) {
                 let (taken, given) = (member.total_in(), member.total_out());
-                status = member.decompress(rest, &mut output, FlushDecompress::None);
-                rest = &rest[(member.total_in() - taken) as usize..];
+                status = member.decompress(rest, &mut self.output, FlushDecompress::None);
+                let used = member.total_in() - taken;
+                rest = &rest[used as usize..];
                 let new = (member.total_out() - given) as usize;
-                prefix.extend_from_slice(&output[..new.min(prefix_bytes - prefix.len())]);
-                if member.total_in() == taken && new == 0 {
+                self.prefix.extend_from_slice(&self.output[..new.min(self.prefix_bytes - self.prefix.len())]);
+                let begins = &self.prefix[..self.prefix.len().min(RECORD.len())];
+                *allowance = allowance.saturating_sub(used);
+                if must_be_record && !RECORD.starts_with(begins) {
+                    return Ok(None);
+                }
+                if used == 0 && new == 0 {
                     break;
                 }
             }
             match status {
-                Ok(Status::StreamEnd) => break,
+                Ok(Status::StreamEnd) if must_be_record && !self.prefix.starts_with(RECORD) => return Ok(None),
+                Ok(Status::StreamEnd) => return Ok(Some(member.total_in())),
                 // More input than was there cannot help.
                 Ok(_) if length > 0 && rest.is_empty() => {}
-                _ => return Ok(found),
+                _ => return Ok(None),
             }
         }
-        let begin = found.end;
-        found.end += member.total_in();
-        found.count += 1;
-        if !each(begin, member.total_in(), &prefix) {
-            return Ok(found);
+        Ok(None)
+    }
+
+    /// Place and length of the first record behind `at`.
+    fn next_record(&mut self, at: u64) -> io::Result<Option<(u64, u64)>> {
+        let mut bytes = vec![0; READ_BYTES];
+        let (mut from, mut waste) = (at + 1, 0);
+        loop {
+            let length = self.file.read_at(&mut bytes, from)?;
+            if length < MAGIC.len() {
+                return Ok(None);
+            }
+            for found in memchr::memmem::find_iter(&bytes[..length], &MAGIC) {
+                let found = from + found as u64;
+                let whole = FIRST_WASTE + WASTE_PER_BYTE * (found - at) - waste;
+                let mut allowance = whole;
+                if let Some(length) = self.member(found, &mut allowance, true)? {
+                    return Ok(Some((found, length)));
+                }
+                waste += whole - allowance;
+            }
+            // The magic may lie across two reads.
+            from += (length - (MAGIC.len() - 1)) as u64;
         }
     }
 }
@@ -115,10 +190,14 @@ pub(crate) mod tests {
         out
     }
 
-    fn walk(bytes: &[u8], start: u64) -> WholeMembers {
+    fn walk(bytes: &[u8], start: u64) -> Walked {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
-        whole_members(&file, start).unwrap()
+        super::walk(&file, start, 0, |_, _, _| true).unwrap()
+    }
+
+    fn whole(count: u64, end: u64) -> Walked {
+        Walked { count, end, damaged: vec![] }
     }
 
     #[test]
@@ -133,8 +212,8 @@ pub(crate) mod tests {
         let member = compress(&noise);
         assert!(member.len() > 2 * READ_BYTES);
         assert_eq!(decompress(&member), noise);
-        assert_eq!(walk(&member, 0), WholeMembers { count: 1, end: member.len() as u64 });
-        assert_eq!(walk(&member[..member.len() - 1], 0), WholeMembers { count: 0, end: 0 });
+        assert_eq!(walk(&member, 0), whole(1, member.len() as u64));
+        assert_eq!(walk(&member[..member.len() - 1], 0), whole(0, 0));
     }
 
     #[test]
@@ -154,17 +233,57 @@ pub(crate) mod tests {
             cut: prop::sample::Index,
         ) {
             let members: Vec<Vec<u8>> = texts.iter().map(|text| compress(text)).collect();
-            let whole: usize = members.iter().map(Vec::len).sum();
+            let length: usize = members.iter().map(Vec::len).sum();
             let last = members.last().unwrap();
             let mut file = members.concat();
             file.extend_from_slice(&last[..cut.index(last.len())]);
-            prop_assert_eq!(walk(&file, 0), WholeMembers { count: members.len() as u64, end: whole as u64 });
+            prop_assert_eq!(walk(&file, 0), whole(members.len() as u64, length as u64));
             let second = members[0].len() as u64;
-            prop_assert_eq!(walk(&file, second).end, whole as u64);
+            prop_assert_eq!(walk(&file, second).end, length as u64);
 
             let mut file = members.concat();
             file.extend_from_slice(&tail);
-            prop_assert!(walk(&file, 0).end >= whole as u64);
+            prop_assert!(walk(&file, 0).end >= length as u64);
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn every_record_that_is_whole_is_found_whatever_bytes_are_damaged(
+            texts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 2..6),
+            damage in proptest::collection::vec((any::<prop::sample::Index>(), 1u8..), 0..3),
+        ) {
+            let members: Vec<Vec<u8>> = texts.iter().map(|text| compress(&[b"WARC/1.1\r\n", &text[..]].concat())).collect();
+            let mut bytes = members.concat();
+            let length = bytes.len();
+            for (at, bits) in damage {
+                bytes[at.index(length)] ^= bits;
+            }
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&bytes).unwrap();
+            let mut found = Vec::new();
+            super::walk(&file, 0, 8, |at, length, _| {
+                found.push((at, length));
+                true
+            }).unwrap();
+            let mut at = 0;
+            for member in &members {
+                if bytes[at..at + member.len()] == member[..] {
+                    prop_assert!(found.contains(&(at as u64, member.len() as u64)), "{} in {:?}", at, found);
+                }
+                at += member.len();
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_made_to_look_like_records_cost_time_in_proportion_to_their_number() {
+        // Each begins a record of stored blocks that never ends, so each is read to the end of the file in vain.
+        let beginning = [&MAGIC[..], &[0, 0, 0, 0, 0, 0, 3, 0, 0xff, 0xff, 0, 0], b"WARC/1.1 "].concat();
+        let hostile: Vec<u8> = beginning.iter().copied().cycle().take(4 << 20).collect();
+        let record = compress(b"WARC/1.1\r\n");
+        let found = walk(&[&hostile[..], &record].concat(), 0);
+        assert_eq!((found.count, found.end), (1, (hostile.len() + record.len()) as u64));
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Two generations: what is found or added goes into the young one; when that is full it becomes the old one and the old
 //! one is forgotten. So what keeps coming back stays, and memory is bounded whatever comes. A content that was
-//! forgotten is just kept once more. Only durable records are noted here.
+//! forgotten is just kept once more. Only durable records are noted here. What an earlier process wrote may have been damaged
+//! since, so it is read once before the first page refers to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use seine_proto::common::v1::ArchivePosition;
@@ -48,6 +49,8 @@ struct Generations {
     old: HashMap<PayloadDigest, Arc<Original>>,
     young_bytes: usize,
     limit: usize,
+    /// Written by an earlier process and not read since.
+    unread: HashSet<PayloadDigest>,
 }
 
 impl Default for KnownContents {
@@ -86,7 +89,24 @@ impl KnownContents {
         }
         generations.young_bytes += size(&original);
         generations.young.entry(digest).or_insert_with(|| Arc::new(original));
+        generations.unread.insert(digest);
         true
+    }
+
+    /// Whether the content can be referred to. `is_whole` reads its record, which is asked at most once; a content that is not
+    /// there any more is forgotten.
+    pub fn confirm(&self, digest: &PayloadDigest, is_whole: impl FnOnce() -> bool) -> bool {
+        if !self.lock().unread.contains(digest) {
+            return true;
+        }
+        let confirmed = is_whole();
+        let mut generations = self.lock();
+        generations.unread.remove(digest);
+        if !confirmed {
+            generations.young.remove(digest);
+            generations.old.remove(digest);
+        }
+        confirmed
     }
 
     fn lock(&self) -> MutexGuard<'_, Generations> {
@@ -157,5 +177,17 @@ mod tests {
         assert!(known.note_older(digest(1), original(3)));
         assert!(!known.note_older(digest(2), original(2)), "it is full");
         assert_eq!(known.find(&digest(1), "text/html").unwrap().offset, 7);
+    }
+
+    #[test]
+    fn what_an_earlier_process_wrote_is_read_once_before_it_is_referred_to() {
+        let known = KnownContents::default();
+        assert!(known.note_older(digest(1), original(1)) && known.note_older(digest(2), original(2)));
+        known.note(digest(3), original(3));
+        assert!(known.confirm(&digest(3), || panic!("written by this process")));
+        assert!(known.confirm(&digest(1), || true));
+        assert!(known.confirm(&digest(1), || panic!("read already")));
+        assert!(!known.confirm(&digest(2), || false));
+        assert!(known.find(&digest(2), "text/html").is_none());
     }
 }

@@ -14,6 +14,7 @@ use super::cdxj::{self, Capture, REVISIT_MIME};
 use super::description_log::entry::EntryBody;
 use super::earlier_record::EarlierRecord;
 use super::known_contents::{KnownContents, MIN_BODY_BYTES, Original, PayloadDigest};
+use super::read::holds_body;
 use super::record;
 use super::warc::{PageRecords, payload_digest};
 use super::{MAX_DESCRIPTION_BYTES, NOT_MODIFIED};
@@ -53,6 +54,8 @@ impl PreparedPage {
         let content_type = record::content_type(&page.response_head);
         let is_worth_knowing = page.body.len() >= MIN_BODY_BYTES;
         let original = is_worth_knowing.then(|| known.find(&payload, &content_type)).flatten();
+        let original =
+            original.filter(|original| known.confirm(&payload, || holds_body(archive, &original.position(), &payload)));
         let records = PageRecords::of(&page, &description, &payload, original.as_deref())?;
         let mime = if original.is_some() { REVISIT_MIME } else { &content_type };
         let capture = Capture::of(&page.url, mime, page.status, &payload);

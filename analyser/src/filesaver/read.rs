@@ -21,7 +21,9 @@ use tokio_util::sync::CancellationToken;
 use super::archive::SEALED_SUFFIX;
 use super::archive_index::search;
 use super::copy;
+use super::known_contents::PayloadDigest;
 use super::record::{self, Record};
+use super::warc::payload_digest;
 use crate::error::Error;
 use crate::rewrite::Cancelled;
 
@@ -120,6 +122,13 @@ fn find(dir: &Path, wanted: &Capture, with_body: bool) -> Result<ArchivePosition
     let at_ms = date.map_or(0, |date| date.unix_timestamp() * 1000);
     let original = search::find(dir, url, at_ms, true)?;
     original.and_then(|original| original.position()).ok_or_else(not_found)
+}
+
+/// Whether a body with this digest can be read at a position.
+pub(super) fn holds_body(dir: &Path, position: &ArchivePosition, digest: &PayloadDigest) -> bool {
+    let plain = compressed(dir, position).ok().and_then(|member| decompressed(&member, MAX_RECORD_BYTES));
+    let record = plain.as_deref().and_then(Record::parse);
+    record.is_some_and(|record| record.kind() == "response" && payload_digest(record.message().1) == *digest)
 }
 
 pub(super) fn open(dir: &Path, position: &ArchivePosition) -> Result<File, Error> {

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::{Stream, StreamExt};
 use seine_proto::filesaver::v1::filesaver_server;
@@ -53,7 +54,7 @@ impl filesaver_server::Filesaver for FilesaverService {
     }
 
     async fn follow(&self, request: Request<FollowRequest>) -> Result<Response<Self::FollowStream>, Status> {
-        let stream = follow(Arc::clone(&self.shared), request.into_inner().from_offset).await?;
+        let stream = follow(Arc::clone(&self.shared), request.into_inner()).await?;
         Ok(Response::new(Box::pin(stream.map(|response| response.map_err(Status::from)))))
     }
 
@@ -93,7 +94,8 @@ impl filesaver_server::Filesaver for FilesaverService {
 
     async fn log_end(&self, _: Request<LogEndRequest>) -> Result<Response<LogEndResponse>, Status> {
         let end_offset = *self.shared.durable_end.borrow();
-        Ok(Response::new(LogEndResponse { log_id: self.shared.log_id.clone(), end_offset }))
+        let highest_epoch = self.shared.highest_epoch.load(Ordering::Relaxed);
+        Ok(Response::new(LogEndResponse { log_id: self.shared.log_id.clone(), end_offset, highest_epoch }))
     }
 }
 

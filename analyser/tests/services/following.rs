@@ -2,13 +2,13 @@
 
 use seine_analyser::filesaver::MAX_DESCRIPTION_BYTES;
 use seine_proto::common::v1::Withdrawn;
-use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, log_entry::Entry};
+use seine_proto::filesaver::v1::{DamagedStretch, FollowRequest, FollowResponse, log_entry::Entry};
 use tonic::{Code, Streaming};
 
 use crate::support::*;
 
 async fn follow(node: &Node, from_offset: u64) -> Streaming<FollowResponse> {
-    node.client().follow(FollowRequest { from_offset }).await.unwrap().into_inner()
+    node.client().follow(FollowRequest { from_offset, ..FollowRequest::default() }).await.unwrap().into_inner()
 }
 
 #[tokio::test]
@@ -112,21 +112,51 @@ async fn the_largest_description_reaches_followers_and_a_larger_one_is_refused()
 }
 
 #[tokio::test]
-async fn a_damaged_entry_ends_following_with_its_place() {
+async fn a_follower_is_told_of_a_damaged_entry_and_goes_on_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let node = Node::open(dir.path());
+    let mut ends = Vec::new();
+    for number in 0..3 {
+        ends.push(node.save(requests(number..number + 1)).await[0].log_offset);
+    }
+    let path = dir.path().join("log").join(format!("{:020}.log", 0));
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[ends[1] as usize - 1] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let mut stream = follow(&node, 0).await;
+    let first = soon(stream.message()).await.unwrap().unwrap();
+    assert_eq!((described_urls(&first.entries), first.at_end), (vec![url(0)], false));
+    let lost = soon(stream.message()).await.unwrap().unwrap();
+    assert_eq!((lost.entries.len(), lost.end_offset), (0, ends[1]));
+    let DamagedStretch { start, end, reason } = &lost.damaged[0];
+    assert_eq!((*start, *end, reason.as_str()), (ends[0], ends[1], "its checksum is wrong"));
+    let last = soon(stream.message()).await.unwrap().unwrap();
+    assert_eq!((described_urls(&last.entries), last.at_end, last.damaged.len()), (vec![url(2)], true, 0));
+    node.close().await;
+}
+
+#[tokio::test]
+async fn an_offset_of_a_log_that_was_cut_and_has_grown_again_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let node = Node::open(dir.path());
     let saved = node.save(requests(0..1)).await;
     node.save(requests(1..2)).await;
-    let path = dir.path().join("log").join(format!("{:020}.log", 0));
-    let mut bytes = std::fs::read(&path).unwrap();
-    *bytes.last_mut().unwrap() ^= 1;
-    std::fs::write(&path, bytes).unwrap();
     let mut stream = follow(&node, 0).await;
-    let whole = soon(stream.message()).await.unwrap().unwrap();
-    assert_eq!((whole.entries.len(), whole.at_end), (1, false));
-    let status = soon(stream.message()).await.unwrap_err();
-    assert_eq!(status.code(), Code::DataLoss);
-    assert!(status.message().contains(&format!("offset {}", saved[0].log_offset)), "{status}");
+    let known = soon(stream.message()).await.unwrap().unwrap();
+    assert_eq!(known.end_offset, node.filesaver.log_end());
+    node.close().await;
+    let path = dir.path().join("log").join(format!("{:020}.log", 0));
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(saved[0].log_offset).unwrap();
+
+    let node = Node::open(dir.path());
+    let request = FollowRequest { from_offset: known.end_offset, mark: known.mark };
+    let refusal = node.client().follow(request).await.unwrap_err();
+    assert_eq!(refusal.code(), Code::OutOfRange, "{refusal}");
+    // As long as the one that was cut off: the offset alone would be taken for one of this log.
+    node.save(requests(2..3)).await;
+    assert_eq!(node.filesaver.log_end(), known.end_offset);
+    let refusal = node.client().follow(request).await.unwrap_err();
+    assert_eq!(refusal.code(), Code::FailedPrecondition, "{refusal}");
     node.close().await;
 }
 
@@ -137,7 +167,9 @@ async fn an_offset_that_the_log_never_gave_is_refused() {
     let saved = node.save(requests(0..2)).await;
     let refusal = |offset| {
         let mut client = node.client();
-        async move { client.follow(FollowRequest { from_offset: offset }).await.unwrap_err().code() }
+        async move {
+            client.follow(FollowRequest { from_offset: offset, ..FollowRequest::default() }).await.unwrap_err().code()
+        }
     };
     let end = node.filesaver.log_end();
     assert_eq!(refusal(end + 1).await, Code::OutOfRange);
@@ -163,7 +195,7 @@ async fn a_withdrawal_is_an_entry_like_others() {
     let dir = tempfile::tempdir().unwrap();
     let node = Node::open(dir.path());
     node.save(requests(0..1)).await;
-    let withdrawn = Withdrawn { url: url(0), at_ms: 5, token: 2 };
+    let withdrawn = Withdrawn { url: url(0), at_ms: 5, token: 2, epoch: 1 };
     let end = soon(node.filesaver.withdraw(withdrawn.clone())).await.unwrap();
     let (entries, offset) = node.read_log(0).await;
     assert_eq!((entries.len(), offset), (2, end));

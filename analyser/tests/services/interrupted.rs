@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use futures::StreamExt;
 use proptest::prelude::*;
-use seine_proto::filesaver::v1::SaveRequest;
+use seine_proto::filesaver::v1::{ReadForm, ReadRequest, SaveRequest, read_request};
 
 use crate::support::*;
 
@@ -178,9 +178,60 @@ async fn a_process_killed_at_any_moment_has_lost_nothing_acknowledged() {
 }
 
 #[tokio::test]
-async fn a_log_with_a_missing_segment_is_refused() {
+async fn a_log_whose_first_segment_is_missing_is_read_behind_it() {
     let (dir, _) = killed(2).await;
     fs::rename(log_file(dir.path()), dir.path().join("log").join(format!("{:020}.log", 4096))).unwrap();
-    let refusal = seine_analyser::filesaver::Filesaver::open(dir.path(), config()).err().expect("refused").to_string();
-    assert!(refusal.contains("missing or damaged"), "{refusal}");
+    let node = Node::open(dir.path());
+    let (entries, _) = node.read_log(0).await;
+    assert_eq!(described_urls(&entries), [url(0), url(1)]);
+    node.close().await;
+}
+
+/// Each byte of the last segment and of the open archive in turn: 206 of 300 pages were lost by one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn one_flipped_bit_costs_no_page_but_its_own() {
+    let (dir, ends) = killed(6).await;
+    for file in [log_file as fn(&Path) -> PathBuf, open_archive] {
+        let length = fs::metadata(file(dir.path())).unwrap().len();
+        for at in (0..length).step_by(23) {
+            let copy = snapshot(dir.path());
+            let path = file(copy.path());
+            let mut bytes = fs::read(&path).unwrap();
+            bytes[at as usize] ^= 1 << (at % 8);
+            fs::write(&path, bytes).unwrap();
+            let node = Node::open(copy.path());
+            let found = described_urls(&node.read_log(0).await.0);
+            let in_log = path == log_file(copy.path());
+            let lost = |number: usize| in_log && ends.partition_point(|end| *end <= at) == number;
+            let expected: Vec<String> =
+                (0..6).filter(|number| !lost(*number)).map(|number| url(number as u64)).collect();
+            assert_eq!(found, expected, "{} at {at}", path.display());
+            let mut unreadable = 0;
+            for entry in node.read_log(0).await.0 {
+                let position = description(&entry).archive.clone().unwrap();
+                let record = Some(read_request::Record::Position(position));
+                let read = node
+                    .client()
+                    .read(ReadRequest { record, form: ReadForm::AsReceived.into(), ..ReadRequest::default() })
+                    .await;
+                unreadable += u32::from(read.is_err());
+            }
+            assert!(unreadable <= u32::from(!in_log), "{unreadable} records lost, {} at {at}", path.display());
+            node.close().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_archive_whose_first_record_is_damaged_keeps_its_pages() {
+    let (dir, _) = killed(3).await;
+    // Without the log to vouch for any of them.
+    cut(&log_file(dir.path()), 0);
+    let path = open_archive(dir.path());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[20] ^= 4;
+    fs::write(&path, &bytes).unwrap();
+    Node::open(dir.path()).close().await;
+    let sealed = path.with_extension("");
+    assert_eq!(fs::read(sealed).unwrap(), bytes);
 }

@@ -96,7 +96,7 @@ async fn the_file_of_a_killed_process_is_indexed_at_the_next_start() {
     assert_eq!(eventually_indexed(copy.path()).await.lines().count(), 10);
     let names: Vec<_> =
         fs::read_dir(copy.path().join("archive")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 2, "nothing else is left: {names:?}");
+    assert_eq!(names.len(), 3, "nothing but file, index and checksum is left: {names:?}");
     let found = read(&node, Record::Capture(Capture { url: url(7), at_ms: 0 }), ReadForm::AsReceived).await;
     assert_eq!(&found.body[..], body(7).as_bytes());
     node.close().await;

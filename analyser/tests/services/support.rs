@@ -78,7 +78,8 @@ impl Node {
 
     /// All entries from an offset on, and the offset behind them.
     pub async fn read_log(&self, from_offset: u64) -> (Vec<LogEntry>, u64) {
-        let mut stream = self.client().follow(FollowRequest { from_offset }).await.unwrap().into_inner();
+        let mut stream =
+            self.client().follow(FollowRequest { from_offset, ..FollowRequest::default() }).await.unwrap().into_inner();
         let mut entries = Vec::new();
         loop {
             let batch = soon(stream.message()).await.unwrap().expect("a follower is not sent away");
@@ -105,7 +106,7 @@ pub fn result(answer: &SaveResponse) -> Result<SavedRecord, String> {
 
 pub fn page(number: u64) -> FetchedPage {
     FetchedPage {
-        lease: Some(LeaseRef { token: 1, crawl: "test".into() }),
+        lease: Some(LeaseRef { token: 1, crawl: "test".into(), epoch: 1 }),
         url: format!("http://example.org/{number}"),
         fetched_at_ms: 1_700_000_000_000 + number as i64,
         ip: "127.0.0.1".into(),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use seine_indexer::checkpoint::LogProgress;
 use seine_indexer::entry::Entry;
 use seine_indexer::writer::DocumentWriter;
 use seine_indexer::{Indexer, IndexerConfig, publish};
@@ -21,7 +22,7 @@ pub fn run(descriptions: Vec<Description>, directory: &Path) -> anyhow::Result<(
     for (description, end_offset) in descriptions.into_iter().zip(1..) {
         let logged = LogEntry { entry: Some(log_entry::Entry::Description(description)) };
         writer.apply(Entry::from_log(logged).context("a description is an entry")?)?;
-        writer.advance("bench", end_offset);
+        writer.advance("bench", LogProgress::at(end_offset));
         if committed.elapsed() >= config.commit_interval {
             writer.commit()?;
             committed = Instant::now();

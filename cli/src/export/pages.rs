@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use seine_indexer::version::Version;
 use seine_proto::common::v1::Description;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, LogEndRequest, LogEntry, log_entry::Entry};
@@ -16,6 +17,7 @@ use tonic::transport::Channel;
 use super::selection::Selection;
 use super::url_map::UrlMap;
 use crate::failure::{Failure, Result};
+use crate::output::damage_text;
 
 pub struct Pages {
     filesaver: FilesaverClient<Channel>,
@@ -24,6 +26,8 @@ pub struct Pages {
     /// Where the first pass ended.
     end: u64,
     pass: Option<Pass>,
+    /// Where damage begins that was told.
+    told: BTreeSet<u64>,
     progress: ProgressBar,
 }
 
@@ -39,8 +43,8 @@ impl Pages {
     /// Does the first pass.
     pub async fn find(mut filesaver: FilesaverClient<Channel>, selection: Selection) -> Result<Self> {
         let end = filesaver.log_end(LogEndRequest {}).await?.into_inner().end_offset;
-        let mut pages =
-            Self { filesaver, selection, newest: Newest::default(), end, pass: None, progress: progress(end) };
+        let (newest, told, progress) = (Newest::default(), BTreeSet::new(), progress(end));
+        let mut pages = Self { filesaver, selection, newest, end, pass: None, told, progress };
         let mut crawls = BTreeSet::new();
         while let Some((first, batch)) = pages.next_entries().await? {
             for (number, entry) in (first..).zip(&batch) {
@@ -83,7 +87,7 @@ impl Pages {
         let mut pass = match self.pass.take() {
             Some(pass) => pass,
             None => {
-                let batches = self.filesaver.follow(FollowRequest { from_offset: 0 }).await?.into_inner();
+                let batches = self.filesaver.follow(FollowRequest::default()).await?.into_inner();
                 Pass { batches, next: 0, offset: 0 }
             }
         };
@@ -93,6 +97,9 @@ impl Pages {
         }
         let batch = pass.batches.message().await?;
         let batch = batch.ok_or_else(|| Failure::failed("the server stopped before the export was done; try again"))?;
+        for stretch in batch.damaged.iter().filter(|stretch| self.told.insert(stretch.start)) {
+            eprintln!("{}; it is left out", damage_text(stretch));
+        }
         let first = pass.next;
         pass.next += batch.entries.len() as u64;
         pass.offset = batch.end_offset;
@@ -116,30 +123,28 @@ struct Newest {
     latest: UrlMap<Latest>,
 }
 
-/// Ordered as the indexer orders versions: of a page and its withdrawal at the same time, the withdrawal counts. Of two
-/// equal ones, the later entry.
+/// Of two equal versions, the later entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Latest {
-    at_ms: i64,
-    token: u64,
-    is_gone: bool,
+    version: Version,
     number: u64,
 }
 
 impl Newest {
     fn note(&mut self, number: u64, entry: &LogEntry) {
-        let (url, at_ms, token, is_gone) = match &entry.entry {
-            Some(Entry::Description(page)) => (&page.url, page.fetched_at_ms, page.token, false),
-            Some(Entry::Withdrawn(gone)) => (&gone.url, gone.at_ms, gone.token, true),
+        let (url, version) = match &entry.entry {
+            // Pages that are not for the index are exported.
+            Some(Entry::Description(page)) => (&page.url, Version { gone: false, ..Version::of_page(page) }),
+            Some(Entry::Withdrawn(gone)) => (&gone.url, Version::of_withdrawal(gone)),
             None => return,
         };
-        let found = Latest { at_ms, token, is_gone, number };
+        let found = Latest { version, number };
         let latest = self.latest.entry(url, found);
         *latest = (*latest).max(found);
     }
 
     fn is(&self, number: u64, url: &str) -> bool {
-        self.latest.get(url).is_some_and(|latest| !latest.is_gone && latest.number == number)
+        self.latest.get(url).is_some_and(|latest| !latest.version.gone && latest.number == number)
     }
 }
 
@@ -155,7 +160,7 @@ mod tests {
     }
 
     fn gone(url: &str, at_ms: i64) -> LogEntry {
-        LogEntry { entry: Some(Entry::Withdrawn(Withdrawn { url: url.into(), at_ms, token: 0 })) }
+        LogEntry { entry: Some(Entry::Withdrawn(Withdrawn { url: url.into(), at_ms, ..Withdrawn::default() })) }
     }
 
     fn kept(log: &[LogEntry]) -> Vec<u64> {

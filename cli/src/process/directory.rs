@@ -67,6 +67,8 @@ impl Channels {
 
 pub struct Directory {
     node: NodeInfo,
+    /// In the log of a filesaver that runs here.
+    highest_epoch: u64,
     monitor: Option<NodesClient<Channel>>,
     nodes: NodeTable,
     channels: Channels,
@@ -79,6 +81,7 @@ impl Directory {
         roles: &BTreeSet<&'static str>,
         grpc: SocketAddr,
         monitor: Option<Channel>,
+        highest_epoch: u64,
         nodes: NodeTable,
         channels: &Channels,
         board: HealthBoard,
@@ -93,7 +96,7 @@ impl Directory {
         if monitor.is_none() {
             nodes.register(&node);
         }
-        Self { node, monitor: monitor.map(NodesClient::new), nodes, channels: channels.clone(), board }
+        Self { node, highest_epoch, monitor: monitor.map(NodesClient::new), nodes, channels: channels.clone(), board }
     }
 
     pub fn node_id(&self) -> String {
@@ -124,7 +127,8 @@ impl Directory {
 
     async fn register(&mut self, joined: &mut bool) -> Option<Vec<NodeInfo>> {
         let Some(client) = &mut self.monitor else { return self.nodes.register(&self.node) };
-        let answer = client.register(RegisterRequest { node: Some(self.node.clone()) }).await;
+        let answer =
+            client.register(RegisterRequest { node: Some(self.node.clone()), highest_epoch: self.highest_epoch }).await;
         report(joined, &answer);
         answer.ok().map(|answer| answer.into_inner().nodes)
     }

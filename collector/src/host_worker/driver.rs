@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 use super::HostWorker;
 use super::answer_record::AnswerKeeper;
 use super::events::{Action, Event, Origin, PageId, Start, StartPage};
+use super::terms::Terms;
 use crate::CollectorError;
 use crate::deliver::{Content, Delivery, Parcel};
 use crate::fetch::http::{Http, OriginClient};
@@ -268,12 +269,13 @@ impl Driver {
 
     fn lease_ref(&self) -> LeaseRef {
         let terms = self.worker.terms();
-        LeaseRef { token: terms.token, crawl: terms.crawl.to_string() }
+        LeaseRef { epoch: terms.epoch, token: terms.token, crawl: terms.crawl.to_string() }
     }
 
     /// Tells the analyser, which tells the filesaver, that the page leaves the index.
     fn withdraw(&mut self, page: PageId, url: String) {
-        let withdrawn = Withdrawn { url, at_ms: Clock::System.now_ms(), token: self.worker.terms().token };
+        let Terms { epoch, token, .. } = *self.worker.terms();
+        let withdrawn = Withdrawn { url, at_ms: Clock::System.now_ms(), epoch, token };
         let (delivery, answers, gate) = (self.tools.delivery.clone(), self.mailbox.clone(), self.tools.gate.clone());
         self.tasks.spawn(async move {
             let StartPermit { body, .. } = gate.acquire().await;

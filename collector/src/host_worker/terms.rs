@@ -16,6 +16,7 @@ const USABLE_SHARE: f32 = 0.8;
 
 #[derive(Clone, Debug)]
 pub struct Terms {
+    pub epoch: u64,
     pub token: u64,
     pub host: Arc<str>,
     pub crawl: Arc<str>,
@@ -57,6 +58,7 @@ impl Terms {
     pub fn of(lease: &Lease, crawl: &Crawl) -> Self {
         let pace = lease.pace.unwrap_or_else(|| general_pace(crawl));
         Self {
+            epoch: lease.epoch,
             token: lease.token,
             host: lease.host.as_str().into(),
             crawl: crawl.name.as_str().into(),

@@ -35,6 +35,7 @@ fn queued(number: u8) -> QueuedUrl {
 
 fn terms() -> Terms {
     Terms {
+        epoch: 1,
         token: 7,
         host: "example.org".into(),
         crawl: "test".into(),

@@ -8,7 +8,9 @@ use tantivy::query::AllQuery;
 use tantivy::schema::Value;
 
 use super::*;
-use crate::entry::{Entry, Page, Version};
+use crate::checkpoint::LogProgress;
+use crate::entry::{Entry, Page};
+use crate::version::Version;
 use crate::writer::DocumentWriter;
 use crate::{IndexerConfig, publish, schema};
 
@@ -51,7 +53,7 @@ fn entry(page: Page) -> Entry {
 }
 
 fn gone(url: &str, at: i64) -> Entry {
-    Entry::Gone { url: url.to_owned(), version: Version { fetched_at_ms: at, token: 0, gone: true } }
+    Entry::Gone { url: url.to_owned(), version: Version { epoch: 0, fetched_at_ms: at, token: 0, gone: true } }
 }
 
 /// URL and text of what is shown, and the URLs of what is folded. Each of these has a leader that is shown and that it is
@@ -216,7 +218,7 @@ proptest! {
         let mut at = 0;
         while at < log.len() {
             writer.apply(log[at].0.clone()).unwrap();
-            writer.advance(LOG, at as u64 + 1);
+            writer.advance(LOG, LogProgress::at(at as u64 + 1));
             at += 1;
             match std::mem::replace(&mut thens[at - 1], Then::GoOn) {
                 Then::GoOn => {}
@@ -227,7 +229,7 @@ proptest! {
                     }
                     drop(writer);
                     writer = open(&path);
-                    at = writer.checkpoint().get(LOG).copied().unwrap_or(0) as usize;
+                    at = writer.checkpoint().get(LOG).map_or(0, |log| log.offset) as usize;
                 }
             }
         }

@@ -8,7 +8,8 @@ use tantivy::{TantivyDocument, Term};
 
 use super::*;
 use crate::anchors::Link;
-use crate::entry::{Page, Version};
+use crate::entry::Page;
+use crate::version::Version;
 
 /// Words that no stemmer changes.
 const WORDS: [&str; 4] = ["gauge", "level", "tide", "weir"];
@@ -35,7 +36,7 @@ fn page(number: usize, at: i64, links: &[(usize, &str)]) -> Entry {
 }
 
 fn gone(number: usize, at: i64) -> Entry {
-    Entry::Gone { url: url(number), version: Version { fetched_at_ms: at, token: 0, gone: true } }
+    Entry::Gone { url: url(number), version: Version { epoch: 0, fetched_at_ms: at, token: 0, gone: true } }
 }
 
 /// The pages that are called so.

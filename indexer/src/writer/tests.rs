@@ -7,8 +7,9 @@ use tantivy::query::AllQuery;
 use tantivy::schema::Value;
 
 use super::*;
-use crate::entry::{Page, Version};
+use crate::entry::Page;
 use crate::tokenizer::unmarked;
+use crate::version::Version;
 use crate::{count, publish};
 
 const LOG: &str = "log";
@@ -30,7 +31,7 @@ fn page(url: &str, fetched_at_ms: i64, token: u64) -> Entry {
 }
 
 fn gone(url: &str, fetched_at_ms: i64, token: u64) -> Entry {
-    Entry::Gone { url: url.to_owned(), version: Version { fetched_at_ms, token, gone: true } }
+    Entry::Gone { url: url.to_owned(), version: Version { epoch: 0, fetched_at_ms, token, gone: true } }
 }
 
 /// What the index holds: URL and text of every document, sorted.
@@ -107,13 +108,13 @@ fn documents_and_checkpoint_are_lost_or_kept_together() {
     let (_root, path) = new_index();
     let mut writer = DocumentWriter::open(&path, &config()).unwrap();
     writer.apply(page("a", 1, 1)).unwrap();
-    writer.advance(LOG, 100);
+    writer.advance(LOG, LogProgress::at(100));
     writer.commit().unwrap();
     writer.apply(page("b", 1, 1)).unwrap();
-    writer.advance(LOG, 200);
+    writer.advance(LOG, LogProgress::at(200));
     drop(writer);
     let writer = DocumentWriter::open(&path, &config()).unwrap();
-    assert_eq!(writer.checkpoint(), &Checkpoint::from([(LOG.to_owned(), 100)]));
+    assert_eq!(writer.checkpoint(), &Checkpoint::from([(LOG.to_owned(), LogProgress::at(100))]));
     assert_eq!(documents(&writer), texts(&[("a", 1, 1)]));
 }
 
@@ -122,14 +123,14 @@ fn a_checkpoint_that_moved_over_known_entries_is_committed_too() {
     let (_root, path) = new_index();
     let mut writer = DocumentWriter::open(&path, &config()).unwrap();
     assert!(!writer.has_uncommitted());
-    writer.advance(LOG, 7);
+    writer.advance(LOG, LogProgress::at(7));
     assert!(writer.has_uncommitted());
     writer.commit().unwrap();
-    writer.advance(LOG, 3);
+    writer.advance(LOG, LogProgress::at(3));
     assert!(!writer.has_uncommitted(), "a log never goes back");
     drop(writer);
     let writer = DocumentWriter::open(&path, &config()).unwrap();
-    assert_eq!(writer.checkpoint()[LOG], 7);
+    assert_eq!(writer.checkpoint()[LOG].offset, 7);
 }
 
 #[test]
@@ -170,7 +171,7 @@ proptest! {
         let mut at = 0;
         while at < log.len() {
             writer.apply(log[at].0.clone()).unwrap();
-            writer.advance(LOG, at as u64 + 1);
+            writer.advance(LOG, LogProgress::at(at as u64 + 1));
             // Each kill happens once; the entries that come again after it go on.
             match std::mem::replace(&mut kills[at], Then::GoOn) {
                 Then::GoOn => at += 1,
@@ -181,7 +182,7 @@ proptest! {
                 Then::Killed => {
                     drop(writer);
                     writer = DocumentWriter::open(&path, &config()).unwrap();
-                    at = writer.checkpoint().get(LOG).copied().unwrap_or(0) as usize;
+                    at = writer.checkpoint().get(LOG).map_or(0, |log| log.offset) as usize;
                 }
             }
         }

@@ -140,6 +140,15 @@ fn a_leased_host_is_not_ready_whatever_links_to_it() {
 }
 
 #[test]
+fn every_epoch_is_higher_than_all_before_and_than_those_of_other_frontiers() {
+    let (dir, mut frontier) = rocks();
+    assert_eq!((frontier.begin_epoch(0).unwrap(), frontier.begin_epoch(0).unwrap()), (1, 2));
+    drop(frontier);
+    let mut frontier = RocksFrontier::open(dir.path()).unwrap();
+    assert_eq!((frontier.begin_epoch(40).unwrap(), frontier.begin_epoch(7).unwrap()), (41, 42));
+}
+
+#[test]
 fn pages_with_equal_text_are_counted_as_duplicates() {
     let (_dir, mut frontier) = rocks();
     let pages = [candidate("http://a.test/1", 1, 1, 0), candidate("http://a.test/2", 1, 1, 1)];

@@ -10,6 +10,7 @@ use super::sieve::Seen;
 use super::store::{QUEUE, RETRIES, RocksFrontier, SEEN};
 use super::{CrawlId, Queued, Result, Stretch, key};
 use crate::MonitorError;
+use crate::politeness;
 
 impl RocksFrontier {
     pub(super) fn read_queue(
@@ -54,7 +55,8 @@ impl RocksFrontier {
             let (key, value) = item?;
             let rest = &key[key::HOST_BYTES..];
             let due_ms = key::read_time(rest).ok_or(MonitorError::Corrupt("retry"))?;
-            if due_ms > now_ms {
+            // No retry waits for as long as a clock may be wrong by.
+            if due_ms > now_ms && politeness::clamp(now_ms, due_ms) == due_ms {
                 break;
             }
             let place = Place::from_slice(&rest[8..]).ok_or(MonitorError::Corrupt("retry"))?;

@@ -95,6 +95,7 @@ pub fn read_time(bytes: &[u8]) -> Option<i64> {
 pub mod meta {
     pub const POLYNOMIAL: &[u8] = b"p";
     pub const TOKEN: &[u8] = b"t";
+    pub const EPOCH: &[u8] = b"e";
     pub const SLOTS: &[u8] = b"s";
 
     /// Before all blocked hosts.

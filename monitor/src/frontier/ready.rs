@@ -71,6 +71,19 @@ impl RocksFrontier {
         entries.map(|item| item.and_then(|(key, host)| Ok((behind(&key), host_name(host)?)))).collect()
     }
 
+    pub(super) fn hasten_hosts(&mut self, crawl: CrawlId, latest_ms: i64, limit: usize) -> Result<Vec<HostKey>> {
+        let late = self.ready_from_key(crawl, &key::ready(crawl, latest_ms.saturating_add(1), 0), limit)?;
+        let late: Vec<HostKey> =
+            late.into_iter().take_while(|(ready_ms, _)| *ready_ms < PARKED).map(|(_, host)| host).collect();
+        let mut batch = WriteBatch::default();
+        for host in &late {
+            self.remove_from_index(&mut batch, crawl, host)?;
+            self.enter_ready(&mut batch, crawl, host, latest_ms);
+        }
+        self.db.write(batch)?;
+        Ok(late)
+    }
+
     pub(super) fn first_ready(
         &self,
         crawl: CrawlId,
@@ -85,7 +98,11 @@ impl RocksFrontier {
                 [&key::ready(crawl, *ready_ms, fingerprint)[..], &[0]].concat()
             }
         };
-        let entries = self.scan(READY, &key::crawl(crawl), &from).take(limit);
+        self.ready_from_key(crawl, &from, limit)
+    }
+
+    fn ready_from_key(&self, crawl: CrawlId, from: &[u8], limit: usize) -> Result<Vec<(i64, HostKey)>> {
+        let entries = self.scan(READY, &key::crawl(crawl), from).take(limit);
         let parse = |item: Result<KeyValue>| {
             let (key, host) = item?;
             let ready_ms = key::read_time(&key[key::CRAWL_BYTES..]).ok_or(MonitorError::Corrupt("ready host"))?;

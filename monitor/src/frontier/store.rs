@@ -72,6 +72,10 @@ pub struct RocksFrontier {
 
 impl RocksFrontier {
     pub fn open(path: &Path) -> Result<Self> {
+        if has_lost_its_pointer(path) {
+            // RocksDB would make an empty frontier over what is left.
+            return Err(MonitorError::Corrupt("CURRENT, which is missing"));
+        }
         let cache = Cache::new_lru_cache(BLOCK_CACHE_BYTES);
         let mut options = Options::default();
         options.create_if_missing(true);
@@ -150,6 +154,13 @@ impl RocksFrontier {
             self.db.iterator_cf_opt(self.table(table), options, IteratorMode::From(from, Direction::Forward));
         iterator.map(|item| item.map_err(MonitorError::from))
     }
+}
+
+/// Whether there are tables of RocksDB, but not the file that leads to them.
+fn has_lost_its_pointer(path: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    let is_manifest = |name: std::ffi::OsString| name.to_string_lossy().starts_with("MANIFEST-");
+    !path.join("CURRENT").exists() && entries.filter_map(|entry| entry.ok()).any(|entry| is_manifest(entry.file_name()))
 }
 
 fn table_options(name: &str, cache: &Cache) -> Options {
@@ -290,6 +301,10 @@ impl Frontier for RocksFrontier {
 
     fn next_due(&self, crawl: CrawlId) -> Result<Option<i64>> {
         self.earliest_due(crawl)
+    }
+
+    fn pull_in_visits(&mut self, crawl: CrawlId, latest_ms: i64, due_ms: i64, limit: usize) -> Result<usize> {
+        self.hasten_visits(crawl, latest_ms, due_ms, limit)
     }
 
     fn put_record(&mut self, crawl: CrawlId, url: &CanonicalUrl, record: &UrlRecord) -> Result<()> {
@@ -460,6 +475,17 @@ impl Frontier for RocksFrontier {
         self.last_token += 1;
         self.db.put_cf(self.table(META), key::meta::TOKEN, self.last_token.to_be_bytes())?;
         Ok(self.last_token)
+    }
+
+    fn pull_in_hosts(&mut self, crawl: CrawlId, latest_ms: i64, limit: usize) -> Result<Vec<HostKey>> {
+        self.hasten_hosts(crawl, latest_ms, limit)
+    }
+
+    fn begin_epoch(&mut self, above: u64) -> Result<u64> {
+        let epoch = self.number(key::meta::EPOCH)?.unwrap_or(0).max(above).saturating_add(1);
+        self.db.put_cf(self.table(META), key::meta::EPOCH, epoch.to_be_bytes())?;
+        self.db.flush_wal(true)?;
+        Ok(epoch)
     }
 
     fn syncer(&self) -> Arc<dyn Durable> {

@@ -47,6 +47,21 @@ impl RocksFrontier {
         first
     }
 
+    pub(super) fn hasten_visits(&mut self, crawl: CrawlId, latest_ms: i64, due_ms: i64, limit: usize) -> Result<usize> {
+        let from = key::visits_from(crawl, latest_ms.saturating_add(1));
+        let mut batch = WriteBatch::default();
+        let mut hastened = 0;
+        for item in self.scan(VISITS, &key::crawl(crawl), &from).take(limit) {
+            let (_, url_key) = key::read_visit(&item?.0).ok_or(MonitorError::Corrupt("visit"))?;
+            let before = self.record_at(&url_key)?.ok_or(MonitorError::Corrupt("visit"))?;
+            let record = UrlRecord { next_visit_ms: due_ms, ..before.clone() };
+            self.write_record(&mut batch, &url_key, Some(&before), &record);
+            hastened += 1;
+        }
+        self.db.write(batch)?;
+        Ok(hastened)
+    }
+
     pub(super) fn queue_known(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()> {
         let mut batch = WriteBatch::default();
         let mut hosts: Vec<HostKey> = Vec::new();

@@ -64,7 +64,7 @@ impl Planning {
 
     pub fn save(&mut self, frontier: &mut dyn Frontier, now_ms: i64, at_once: bool) -> Result<()> {
         for (crawl, planned) in &mut self.by_crawl {
-            if planned.changed && (at_once || now_ms - planned.saved_at_ms >= SAVE_EVERY_MS) {
+            if planned.changed && (at_once || (now_ms - planned.saved_at_ms).abs() >= SAVE_EVERY_MS) {
                 (planned.changed, planned.saved_at_ms) = (false, now_ms);
                 frontier.put_planning(*crawl, &planned.write())?;
             }

@@ -19,6 +19,7 @@ use crate::frontier::forget::{FORGOTTEN, is_forgotten};
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{Candidate, CrawlId, Result};
+use crate::politeness::CLOCKS_DIFFER_MS;
 use crate::visit;
 
 /// Visits brought in at once; others are served in between.
@@ -63,6 +64,7 @@ impl Keeper {
 
     /// All that is due now is visited again.
     pub(super) fn start_round(&mut self, id: CrawlId) -> Result<()> {
+        self.mend_times_of(id)?;
         let now = self.clock.now_ms();
         let crawl = self.crawls.get_mut(&id).expect("the caller looked the crawl up");
         // What is settled in this very millisecond is due too.
@@ -121,7 +123,9 @@ impl Keeper {
             let keep_document = excluded_by.is_some() && self.is_saved_by_another(id, &url)?;
             let mut revisit = visit::revisit(&record, now, gone_after_ms, excluded_by.clone());
             revisit.keep_document = keep_document;
-            if record.outcome.fetched_at_ms < self.crawls[&id].record.filters_changed_ms {
+            let changed_ms = self.crawls[&id].record.filters_changed_ms;
+            // By a clock that was ahead, nobody knows before what it was.
+            if record.outcome.fetched_at_ms < changed_ms || record.outcome.fetched_at_ms > now + CLOCKS_DIFFER_MS {
                 // It is to be judged anew, so it is needed in full.
                 (revisit.etag, revisit.last_modified) = Default::default();
             }
@@ -159,11 +163,13 @@ impl Keeper {
     }
 
     pub(super) fn forget(&mut self, request: &ForgetRequest) -> Result<ForgetResponse> {
-        match &request.what {
+        let forgotten = match &request.what {
             Some(forget_request::What::Url(url)) => self.forget_url(url),
             Some(forget_request::What::Host(host)) => self.forget_host(host, &request.cursor),
             None => Err(MonitorError::Invalid("say which URL or which host to forget".to_owned())),
-        }
+        }?;
+        // Above the leases under which the pages were fetched or are being fetched, below the next one.
+        Ok(ForgetResponse { epoch: self.epoch, token: self.frontier.next_token()?, ..forgotten })
     }
 
     fn forget_url(&mut self, url: &str) -> Result<ForgetResponse> {
@@ -178,7 +184,7 @@ impl Keeper {
             }
             self.finish_if_done(id)?;
         }
-        Ok(ForgetResponse { urls: urls.into_iter().collect(), cursor: Default::default() })
+        Ok(ForgetResponse { urls: urls.into_iter().collect(), ..ForgetResponse::default() })
     }
 
     /// What a collector holds of the host must not be fetched any more.

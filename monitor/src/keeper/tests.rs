@@ -2,6 +2,7 @@
 
 mod addresses;
 mod blocking;
+mod clocks;
 mod failing;
 mod forgetting;
 mod leases;

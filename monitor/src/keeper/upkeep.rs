@@ -22,6 +22,8 @@ const AWAY_MS: i64 = 60_000;
 #[derive(Default)]
 pub(super) struct Clocks {
     delays_ms: Option<i64>,
+    /// Absent when there is something to mend, and at the start.
+    pub(super) times_ms: Option<i64>,
     /// Since when collectors with slots are away.
     away: HashMap<String, i64>,
 }
@@ -36,6 +38,7 @@ impl Keeper {
         }
         self.frontier.save_exclusions()?;
         self.planning.save(self.frontier.as_mut(), self.clock.now_ms(), false)?;
+        self.mend_times()?;
         self.bring_in_due_visits()?;
         self.take_slots_of_the_absent(now)
     }

@@ -87,8 +87,13 @@ impl Keeper {
                 self.grant_at_ms = self.grant_at_ms.min(ready_ms - EARLY_MS);
                 return Ok(None);
             }
-            let record = self.frontier.host(&host)?;
+            let mut record = self.frontier.host(&host)?;
             let allowed_ms = politeness::clamp(now, record.next_allowed_ms);
+            if allowed_ms < record.next_allowed_ms {
+                // Written down, or it would lie as far ahead at each look.
+                record.next_allowed_ms = allowed_ms;
+                self.frontier.put_host(&record)?;
+            }
             let look_at_ms = if record.lease_token != 0 || self.is_emptied(crawl, &host) {
                 now + LOOK_AGAIN_MS
             } else if allowed_ms > now + EARLY_MS {
@@ -127,7 +132,7 @@ impl Keeper {
         let preferred = self.slots.owner(host.slot());
         let fresh_ms = self.config.robots_fresh.as_millis() as i64;
         let obeys_robots = !self.crawls[&crawl].record.settings.ignore_robots();
-        let is_prepared = record.prepared_at_ms > 0 && record.prepared_at_ms.saturating_add(fresh_ms) > now;
+        let is_prepared = record.prepared_at_ms > 0 && politeness::is_fresh(now, record.prepared_at_ms, fresh_ms);
         let is_new = obeys_robots && !is_prepared;
         let choose = |work: Work| {
             let room = |collector: &crate::keeper::Collector| match work {
@@ -208,6 +213,7 @@ impl Keeper {
             robots,
             pace: Some(pace.to_message(record.requests_since_pause)),
             prepare: lease.prepares,
+            epoch: self.epoch,
         };
         self.leases.insert(lease);
         self.served_last = crawl;
@@ -235,9 +241,11 @@ impl Keeper {
     }
 
     fn fresh_robots(&self, host: &HostKey, now: i64) -> Result<Vec<Robots>> {
-        let oldest = now - self.config.robots_fresh.as_millis() as i64;
+        let fresh_ms = self.config.robots_fresh.as_millis() as i64;
         let mut robots = self.frontier.robots(host)?;
-        robots.retain(|robots| robots.fetched_at_ms >= oldest && robots.verdict() != RobotsVerdict::Unavailable);
+        robots.retain(|robots| {
+            politeness::is_fresh(now, robots.fetched_at_ms, fresh_ms) && robots.verdict() != RobotsVerdict::Unavailable
+        });
         Ok(robots)
     }
 

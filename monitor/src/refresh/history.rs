@@ -80,13 +80,14 @@ impl History {
             self.forget_the_older_half();
         }
         self.visits = self.visits.saturating_add(1);
-        self.last_visit_ms = self.last_visit_ms.max(now_ms);
+        self.last_visit_ms = now_ms;
     }
 
     /// Counts an answer 404 or 410.
     pub fn gone(&mut self, now_ms: u64) {
-        if self.gone_visits == 0 {
-            self.first_gone_ms = now_ms;
+        // One that was seen in the future was seen by a clock that was ahead; the count begins anew.
+        if self.gone_visits == 0 || self.first_gone_ms > now_ms {
+            (self.gone_visits, self.first_gone_ms, self.last_gone_ms) = (0, now_ms, now_ms);
         }
         self.gone_visits = self.gone_visits.saturating_add(1);
         self.last_gone_ms = self.last_gone_ms.max(now_ms);

@@ -20,6 +20,9 @@ const MAX_STRETCH: u64 = 2;
 /// A sitemap that tells of a change may shorten it to this part.
 const MAX_HURRY: u64 = 4;
 
+/// The longest time between two visits, in base intervals.
+pub const LONGEST_INTERVAL: u64 = 8;
+
 /// Limits on the time between two visits to a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intervals {
@@ -35,7 +38,7 @@ impl Intervals {
     /// At the earliest after an hour, at the latest after eight times the base.
     pub fn around(base_ms: u64) -> Self {
         let min_ms = (DAY_MS / 24).min(base_ms);
-        Self { base_ms, min_ms, max_ms: base_ms.saturating_mul(8), gone_after_ms: DEFAULT_GONE_AFTER_MS }
+        Self { base_ms, min_ms, max_ms: base_ms.saturating_mul(LONGEST_INTERVAL), gone_after_ms: DEFAULT_GONE_AFTER_MS }
     }
 
     /// In days, in order, and never so short that arithmetic fails.

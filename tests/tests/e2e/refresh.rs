@@ -193,3 +193,24 @@ fn what_was_forgotten_can_be_let_back_in_and_a_crawl_without_it_does_not_fail() 
     assert!(seine.run(&["index", "rebuild"]).status.success());
     assert_eq!([found(&seine, "boats"), found(&seine, "rivers")], [1, 1], "not only until the index is made anew");
 }
+
+#[test]
+fn a_frontier_made_anew_beside_an_old_log_goes_on_above_it() {
+    let web = web_of_three();
+    let seine = Seine::new();
+    seine.crawl(&web.url("/"), &["--delay", "0"]);
+    // Leases enough that those of a new frontier have lower numbers.
+    for number in 0..3 {
+        web.put("/two", &format!("the second page speaks of {number} boats"), &[]);
+        again(&seine, &web, &[]);
+    }
+    std::fs::remove_dir_all(seine.data().join("monitor")).expect("the directory can be removed");
+    web.put("/two", "the second page speaks of trains now", &[]);
+    let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
+    assert_eq!((run.code, run.count("pages")), (0, 3), "{run:?}");
+    assert_eq!([found(&seine, "boats"), found(&seine, "trains")], [0, 1]);
+    let output = seine.run(&["index", "forget", &web.url("/two")]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(seine.run(&["index", "rebuild"]).status.success());
+    assert_eq!([found(&seine, "boats"), found(&seine, "trains")], [0, 0], "no older version comes back");
+}

@@ -1,8 +1,10 @@
 //! One entry of the log as bytes.
 //!
-//! The payload is `[u8 format][archive position, length-delimited][body]`; the body is a `LogEntry`, plain or as
-//! `[u32 length][zstd]`. The position stands outside the body because it is known only when the archive is written:
-//! body and compression are made beforehand, in parallel, and the one writer just puts them together.
+//! The payload is `[u8 format][u64 mark][head, length-delimited][body]`; the body is a `LogEntry`, plain or as
+//! `[u32 length][zstd]`. The [head](EntryHead) stands outside the body because the archive position is known only when
+//! the archive is written: body and compression are made beforehand, in parallel, and the one writer just puts them
+//! together. The [`Mark`] is drawn once for a log and in each of its entries: a page cannot contain bytes that look like an
+//! entry of a log whose mark its author does not know. Entries of earlier versions have no mark, and for a head the position.
 
 use std::cell::RefCell;
 
@@ -17,8 +19,12 @@ pub(crate) const HEADER_BYTES: usize = 8;
 /// Entries are of pages that fit in a message.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = MAX_MESSAGE_BYTES + 1024;
 
-const PLAIN: u8 = 0;
-const ZSTD: u8 = 1;
+/// Without mark, of earlier versions.
+const UNMARKED_PLAIN: u8 = 0;
+const UNMARKED_ZSTD: u8 = 1;
+const PLAIN: u8 = 2;
+const ZSTD: u8 = 3;
+const MARK_BYTES: usize = 8;
 /// Smaller bodies are not worth compressing.
 const MIN_COMPRESSED_BYTES: usize = 256;
 const ZSTD_LEVEL: i32 = 1;
@@ -28,33 +34,67 @@ thread_local! {
         RefCell::new(zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("level 1 exists"));
 }
 
-/// An entry but for its archive position.
+/// A number that all entries of one log carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark([u8; MARK_BYTES]);
+
+impl Mark {
+    pub fn draw() -> Self {
+        Self(uuid::Uuid::new_v4().as_u128().to_le_bytes()[..MARK_BYTES].try_into().expect("it is half as long"))
+    }
+}
+
+/// What is known of an entry without reading its body. A stored form: numbers are never used again for something else.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct EntryHead {
+    /// Where the page stands in the archive; absent for entries without one.
+    #[prost(message, optional, tag = "1")]
+    pub archive: Option<ArchivePosition>,
+    /// Of the lease under which the page was fetched.
+    #[prost(uint64, tag = "2")]
+    pub epoch: u64,
+}
+
+/// An entry but for its mark and archive position.
 pub(crate) struct EntryBody {
     format: u8,
+    epoch: u64,
     bytes: Vec<u8>,
 }
 
 impl EntryBody {
     pub fn of(entry: &LogEntry) -> Self {
+        let epoch = match &entry.entry {
+            Some(Entry::Description(description)) => description.epoch,
+            Some(Entry::Withdrawn(withdrawn)) => withdrawn.epoch,
+            None => 0,
+        };
         let plain = entry.encode_to_vec();
         if plain.len() >= MIN_COMPRESSED_BYTES
             && let Some(bytes) = compress(&plain)
         {
-            return Self { format: ZSTD, bytes };
+            return Self { format: ZSTD, epoch, bytes };
         }
-        Self { format: PLAIN, bytes: plain }
+        Self { format: PLAIN, epoch, bytes: plain }
     }
 
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// Appends the whole entry.
-    pub fn write(&self, position: &ArchivePosition, out: &mut Vec<u8>) {
+    pub fn write(&self, mark: Mark, position: &ArchivePosition, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; HEADER_BYTES]);
         out.push(self.format);
-        position.encode_length_delimited(out).expect("a vector grows as needed");
+        out.extend_from_slice(&mark.0);
+        let archive = (!position.file.is_empty()).then(|| position.clone());
+        let head = EntryHead { archive, epoch: self.epoch };
+        head.encode_length_delimited(out).expect("a vector grows as needed");
         out.extend_from_slice(&self.bytes);
         let payload = &out[start + HEADER_BYTES..];
         let length = u32::try_from(payload.len()).expect("messages are smaller than 4 GiB");
@@ -70,48 +110,63 @@ fn compress(plain: &[u8]) -> Option<Vec<u8>> {
     (compressed.len() + 4 < plain.len()).then(|| [&length.to_le_bytes()[..], &compressed].concat())
 }
 
-/// The payload at the beginning of the bytes, if one is there whole and unharmed.
-pub(crate) fn payload(bytes: &[u8]) -> Result<&[u8], Incomplete> {
-    let length = payload_length(bytes)?;
-    let checksum = u32::from_le_bytes(bytes[4..HEADER_BYTES].try_into().expect("four bytes"));
-    let payload = bytes.get(HEADER_BYTES..HEADER_BYTES + length).ok_or(Incomplete::Short(HEADER_BYTES + length))?;
-    if crc32fast::hash(payload) != checksum {
-        return Err(Incomplete::Damaged("its checksum is wrong"));
-    }
-    Ok(payload)
-}
-
-fn payload_length(bytes: &[u8]) -> Result<usize, Incomplete> {
-    let header = bytes.get(..HEADER_BYTES).ok_or(Incomplete::Short(HEADER_BYTES))?;
-    let length = u32::from_le_bytes(header[..4].try_into().expect("four bytes")) as usize;
+/// Length and checksum of a payload, from its header.
+pub(crate) fn header(bytes: [u8; HEADER_BYTES]) -> Result<(usize, u32), &'static str> {
+    let [length @ .., c0, c1, c2, c3] = bytes;
+    let length = u32::from_le_bytes(length) as usize;
     // Without this, a file of zeros would be read as entries: the checksum of nothing is zero.
     if length == 0 || length > MAX_PAYLOAD_BYTES {
-        return Err(Incomplete::Damaged("its length is impossible"));
+        return Err("its length is impossible");
     }
-    Ok(length)
+    Ok((length, u32::from_le_bytes([c0, c1, c2, c3])))
 }
 
-/// Why there is no entry.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Incomplete {
-    /// So many bytes are needed to say more.
-    Short(usize),
-    Damaged(&'static str),
+/// The mark that the entry of a payload carries; `None` for one of an earlier version.
+pub(crate) fn mark(payload: &[u8]) -> Option<Mark> {
+    let (&format, rest) = payload.split_first()?;
+    let mark = rest.first_chunk::<MARK_BYTES>()?;
+    matches!(format, PLAIN | ZSTD).then_some(Mark(*mark))
 }
 
-/// Where the entry's page stands in the archive; empty for entries without one.
-pub(crate) fn position(payload: &[u8]) -> Option<ArchivePosition> {
-    ArchivePosition::decode_length_delimited(payload.get(1..)?).ok()
+/// Whether the first bytes of a payload can be those of an entry. Cheap, and says no to nearly everything else.
+pub(crate) fn is_plausible(payload: &[u8], expected: Option<Mark>, may_be_unmarked: bool) -> bool {
+    // Heads are shorter than 128 bytes, and begin with a position whose first field is the file.
+    match payload {
+        [PLAIN | ZSTD, ..] => mark(payload).is_some_and(|found| expected.is_none_or(|expected| found == expected)),
+        [UNMARKED_PLAIN | UNMARKED_ZSTD, 0, ..] => may_be_unmarked,
+        [UNMARKED_PLAIN | UNMARKED_ZSTD, ..=0x7f, 0x0a, ..] => may_be_unmarked,
+        _ => false,
+    }
+}
+
+/// Format, head, and what is left of the payload.
+fn split(payload: &[u8]) -> Result<(u8, EntryHead, &[u8]), &'static str> {
+    const DAMAGED: &str = "its head is damaged";
+    let (&format, mut rest) = payload.split_first().ok_or("it is empty")?;
+    let head = match format {
+        UNMARKED_PLAIN | UNMARKED_ZSTD => {
+            let archive = ArchivePosition::decode_length_delimited(&mut rest).map_err(|_| DAMAGED)?;
+            EntryHead { archive: Some(archive).filter(|archive| !archive.file.is_empty()), epoch: 0 }
+        }
+        PLAIN | ZSTD => {
+            rest = rest.get(MARK_BYTES..).ok_or(DAMAGED)?;
+            EntryHead::decode_length_delimited(&mut rest).map_err(|_| DAMAGED)?
+        }
+        _ => return Err("its format is of a later version"),
+    };
+    Ok((format, head, rest))
+}
+
+pub(crate) fn head(payload: &[u8]) -> Option<EntryHead> {
+    split(payload).ok().map(|(_, head, _)| head)
 }
 
 /// The entry in a payload.
 pub(crate) fn decode(payload: &[u8]) -> Result<LogEntry, &'static str> {
-    let (&format, mut rest) = payload.split_first().ok_or("it is empty")?;
-    let position =
-        ArchivePosition::decode_length_delimited(&mut rest).map_err(|_| "its archive position is damaged")?;
+    let (format, head, mut rest) = split(payload)?;
     let entry = match format {
-        PLAIN => LogEntry::decode(rest),
-        ZSTD => {
+        UNMARKED_PLAIN | PLAIN => LogEntry::decode(rest),
+        _ => {
             let length = rest.try_get_u32_le().map_err(|_| "its body is damaged")? as usize;
             if length > MAX_PAYLOAD_BYTES {
                 return Err("its body is too long");
@@ -119,11 +174,10 @@ pub(crate) fn decode(payload: &[u8]) -> Result<LogEntry, &'static str> {
             let plain = zstd::bulk::decompress(rest, length).map_err(|_| "its body cannot be decompressed")?;
             LogEntry::decode(plain.as_slice())
         }
-        _ => return Err("its format is of a later version"),
     };
     let mut entry = entry.map_err(|_| "its body is damaged")?;
     if let Some(Entry::Description(description)) = &mut entry.entry {
-        description.archive = Some(position);
+        description.archive = Some(head.archive.unwrap_or_default());
     }
     Ok(entry)
 }
@@ -142,10 +196,19 @@ mod tests {
         LogEntry { entry: Some(Entry::Description(description)) }
     }
 
+    const MARK: Mark = Mark(*b"any mark");
+
     fn written(entry: &LogEntry, position: &ArchivePosition) -> Vec<u8> {
         let mut bytes = Vec::new();
-        EntryBody::of(entry).write(position, &mut bytes);
+        EntryBody::of(entry).write(MARK, position, &mut bytes);
         bytes
+    }
+
+    /// As long as the checksum holds.
+    fn payload(bytes: &[u8]) -> Option<&[u8]> {
+        let (length, checksum) = header(*bytes.first_chunk()?).ok()?;
+        let payload = bytes.get(HEADER_BYTES..)?.get(..length)?;
+        (crc32fast::hash(payload) == checksum).then_some(payload)
     }
 
     proptest! {
@@ -163,7 +226,7 @@ mod tests {
         fn no_bytes_make_reading_panic(bytes: Vec<u8>) {
             let _ = payload(&bytes);
             let _ = decode(&bytes);
-            let _ = position(&bytes);
+            let _ = (head(&bytes), mark(&bytes), is_plausible(&bytes, None, true));
         }
 
         #[test]
@@ -171,14 +234,15 @@ mod tests {
             let mut bytes = written(&described("some text"), &ArchivePosition::default());
             let at = at.index(bytes.len());
             bytes[at] ^= 1 << bit;
-            prop_assert!(payload(&bytes).is_err());
+            prop_assert!(payload(&bytes).is_none());
         }
     }
 
     #[test]
     fn a_withdrawal_has_no_position() {
-        let entry =
-            LogEntry { entry: Some(Entry::Withdrawn(Withdrawn { url: "http://a/".into(), at_ms: 1, token: 2 })) };
+        let entry = LogEntry {
+            entry: Some(Entry::Withdrawn(Withdrawn { url: "http://a/".into(), at_ms: 1, token: 2, epoch: 3 })),
+        };
         let bytes = written(&entry, &ArchivePosition::default());
         assert_eq!(decode(payload(&bytes).unwrap()).unwrap(), entry);
     }
@@ -190,6 +254,34 @@ mod tests {
 
     #[test]
     fn zeros_are_no_entries() {
-        assert_eq!(payload(&[0; 64]), Err(Incomplete::Damaged("its length is impossible")));
+        assert_eq!(header([0; HEADER_BYTES]), Err("its length is impossible"));
+    }
+
+    #[test]
+    fn the_head_tells_position_and_epoch_without_the_body() {
+        let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset: 3, length: 7 };
+        let mut entry = described("some text");
+        let Some(Entry::Description(description)) = &mut entry.entry else { unreachable!() };
+        description.epoch = 9;
+        let bytes = written(&entry, &position);
+        let payload = payload(&bytes).unwrap();
+        assert_eq!(head(payload), Some(EntryHead { archive: Some(position), epoch: 9 }));
+        assert_eq!(mark(payload), Some(MARK));
+        assert!(is_plausible(payload, Some(MARK), false) && !is_plausible(payload, Some(Mark(*b"another!")), true));
+    }
+
+    #[test]
+    fn entries_of_earlier_versions_are_read() {
+        let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset: 3, length: 7 };
+        let text = "word ".repeat(1000);
+        let plain = described(&text).encode_to_vec();
+        let zstd = compress(&plain).unwrap();
+        for (format, body) in [(UNMARKED_PLAIN, plain), (UNMARKED_ZSTD, zstd)] {
+            let payload = [&[format][..], &position.encode_length_delimited_to_vec(), &body].concat();
+            let Some(Entry::Description(found)) = decode(&payload).unwrap().entry else { panic!("not a description") };
+            assert_eq!((found.text.as_str(), found.archive), (text.as_str(), Some(position.clone())));
+            assert_eq!(mark(&payload), None);
+            assert!(is_plausible(&payload, None, true) && !is_plausible(&payload, None, false));
+        }
     }
 }
