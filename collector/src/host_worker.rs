@@ -38,6 +38,10 @@ use crate::metrics;
 use crate::resolve::Found;
 use crate::strategy::Place;
 
+/// Bytes gone through in one turn to match URLs against robots.txt; then other hosts have theirs. A fraction of a
+/// millisecond, also with rules that were written to be slow.
+const ROBOTS_BYTES_PER_TURN: usize = 256 << 10;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PinState {
     Unasked,
@@ -66,6 +70,8 @@ pub struct HostWorker {
     cleared: Option<Cleared>,
     /// The origin that the first URL waits for.
     waits_for: Option<Origin>,
+    /// The turn ended before all that could be decided was.
+    has_more: bool,
     renewed_at: Instant,
     /// Set when nothing more is to be started; the lease is not returned before this time.
     draining: Option<Instant>,
@@ -90,6 +96,7 @@ impl HostWorker {
             pin: PinState::Unasked,
             cleared: None,
             waits_for: None,
+            has_more: false,
             renewed_at: now,
             draining: None,
             finished: false,
@@ -114,8 +121,14 @@ impl HostWorker {
         self.pacing.observe(marks);
     }
 
-    /// Does everything that can be done without a request. To be called after every event.
+    /// Whether [`HostWorker::advance`] is to be called again, once others have had their turn.
+    pub fn has_more(&self) -> bool {
+        self.has_more && !self.finished
+    }
+
+    /// Does what can be done without a request, as much as fits in one turn. To be called after every event.
     pub fn advance(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        self.has_more = false;
         if self.finished {
             return;
         }
@@ -159,7 +172,12 @@ impl HostWorker {
 
     /// Finds out whether the first URL may be fetched; settles those that may not, until one may or must wait.
     fn look_at_the_first(&mut self, now: Instant, actions: &mut Vec<Action>) {
+        let mut cost = 0;
         while !self.pages.is_full() {
+            if cost > ROBOTS_BYTES_PER_TURN {
+                self.has_more = true;
+                return;
+            }
             let Some(first) = self.window.first() else {
                 self.cleared = None;
                 self.waits_for = None;
@@ -168,7 +186,7 @@ impl HostWorker {
             if self.cleared.as_ref().is_some_and(|cleared| cleared.place == first.place) {
                 return;
             }
-            let judgement = self.judge(first);
+            let judgement = self.judge(first, &mut cost);
             self.cleared = None;
             match judgement {
                 Judgement::Fit(_) if self.terms.prepare => return self.drain(now),
@@ -220,7 +238,8 @@ impl HostWorker {
         self.pages.take(queued, false)
     }
 
-    fn judge(&self, queued: &QueuedUrl) -> Judgement {
+    /// Adds what matching robots.txt has cost.
+    fn judge(&self, queued: &QueuedUrl, cost: &mut usize) -> Judgement {
         if let Some(revisit) = queued.revisit.as_ref().filter(|revisit| !revisit.withdraw.is_empty()) {
             return Judgement::Withdraw { rule: revisit.withdraw.clone(), keep_document: revisit.keep_document };
         }
@@ -234,11 +253,17 @@ impl HostWorker {
         match self.origins.state(&origin) {
             None => Judgement::New(origin, url),
             Some(State::Barred(ending)) => Judgement::Refused(ending.clone()),
-            Some(State::Open(Some(rules))) if !rules.allow(url.path_and_query()) => Judgement::Refused(Ending::new(
-                OutcomeKind::RefusedByRobots,
-                format!("{origin}/robots.txt forbids it to {}", self.terms.agent_token),
-            )),
-            Some(State::Open(_)) => Judgement::Fit(Cleared { place: queued.place.clone(), origin, url }),
+            Some(State::Open(rules)) => {
+                let decision = rules.as_ref().map(|rules| rules.decision(url.path_and_query()));
+                *cost += decision.map_or(0, |decision| decision.cost);
+                if decision.is_none_or(|decision| decision.allow) {
+                    return Judgement::Fit(Cleared { place: queued.place.clone(), origin, url });
+                }
+                Judgement::Refused(Ending::new(
+                    OutcomeKind::RefusedByRobots,
+                    format!("{origin}/robots.txt forbids it to {}", self.terms.agent_token),
+                ))
+            }
             Some(_) => Judgement::Waits(origin),
         }
     }

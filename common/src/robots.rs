@@ -5,6 +5,7 @@
 
 pub mod lines;
 pub mod pattern;
+mod prefixes;
 pub mod rules;
 mod sitemaps;
 

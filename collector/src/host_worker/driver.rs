@@ -122,6 +122,7 @@ impl Driver {
                     None
                 }
                 () = wire.connected() => None,
+                () = tokio::task::yield_now(), if self.worker.has_more() => None,
                 () = tokio::time::sleep_until(wake.unwrap_or_else(tokio::time::Instant::now)), if wake.is_some() => None,
             };
             let mut next = event;

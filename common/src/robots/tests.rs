@@ -36,34 +36,57 @@ fn delays_are_clamped_and_the_longest_counts() {
     assert_eq!(delay("user-agent: a\ncrawl-delay: 9\nuser-agent: bot\ncrawl-delay: 2"), Some(Duration::from_secs(2)));
 }
 
-/// Half a megabyte of the worst: every rule must be searched for in the whole path.
-fn hostile_file(line: &str) -> String {
+/// Half a megabyte of one line; where it says `#`, each has a number of its own.
+fn numbered_file(line: &str) -> String {
     let mut file = String::from("user-agent: *\n");
-    while file.len() + line.len() < crate::robots::MAX_ROBOTS_BYTES {
-        file.push_str(line);
+    let lines = (0..).map(|number: u32| line.replace('#', &number.to_string()));
+    for line in lines {
+        if file.len() + line.len() >= crate::robots::MAX_ROBOTS_BYTES {
+            break;
+        }
+        file.push_str(&line);
     }
     file
 }
 
+/// Whatever is written, a check goes through the path at most so many times.
+const MOST_SEARCHES: usize = 1_001;
+
 #[test]
-fn hostile_files_cost_milliseconds() {
+fn no_file_makes_a_check_cost_more_than_a_bounded_number_of_searches() {
     let path = format!("/ab{}", "a".repeat(4000));
-    for line in ["disallow: /*a*aab\n", "allow: *a*a*a*a*a*a*a*a*ab$\n", "disallow: /\n", "user-agent: a\n", "\r", "x"]
-    {
-        let file = hostile_file(line);
+    let stars = "*a".repeat(60);
+    for line in [
+        "disallow: /*a*aab#\n",
+        "allow: *a*a*a*a*a*a*a*a*ab#$\n",
+        &format!("disallow: /{stars}#$\n"),
+        "disallow: /#\n",
+        "disallow: /\n",
+        "user-agent: a\n",
+        "\r",
+        "x",
+    ] {
         let started = Instant::now();
-        let rules = Rules::parse(file.as_bytes(), "bot");
+        let rules = Rules::parse(numbered_file(line).as_bytes(), "bot");
         let parsed = started.elapsed();
-        rules.allow(&path);
-        println!("{line:?}: parsed in {parsed:?}, checked in {:?}", started.elapsed() - parsed);
-        // Generous, for a machine that does other things: without the bounds it would be minutes.
-        assert!(started.elapsed() < Duration::from_secs(5), "{line:?}");
+        let cost = rules.decision(&path).cost;
+        println!("{line:?}: parsed in {parsed:?}, checked in {:?}, cost {cost}", started.elapsed() - parsed);
+        assert!(cost <= MOST_SEARCHES * path.len() + 16 * 10_000, "{line:?}: {cost}");
     }
 }
 
 #[test]
+fn rules_that_cannot_match_cost_next_to_nothing() {
+    let file: String = (0..900).map(|number| format!("disallow: /*/tag{number}/*?sort=\n")).collect();
+    let rules = Rules::parse(format!("user-agent: *\n{file}").as_bytes(), "bot");
+    let path = "/articles/2024/a-title.html";
+    assert_eq!(rules.decision(path), Decision { allow: true, line: None, cost: path.len() });
+    assert!(!rules.allow("/articles/tag7/x?sort=up"));
+}
+
+#[test]
 fn beyond_the_bound_a_wildcard_forbids_rather_more() {
-    let file = hostile_file("disallow: /private/*x\n") + "allow: /private/*y\n";
+    let file = numbered_file("disallow: /private/*x\n") + "allow: /private/*y\n";
     let rules = Rules::parse(file.as_bytes(), "bot");
     assert!(!rules.allow("/private/z") && !rules.allow("/private/y") && rules.allow("/public"));
 }
@@ -128,7 +151,26 @@ fn path_of(text: &str) -> String {
     url.map_or(path, |url| url[url::Position::BeforePath..url::Position::AfterQuery].to_owned())
 }
 
+/// Every rule is tried, and the best of those that match decides: slow, and obviously what RFC 9309 says.
+fn by_definition(rules: &[(bool, String)], path: &str) -> bool {
+    let path = crate::robots::pattern::normal_form(path.as_bytes());
+    let matching = rules.iter().filter_map(|(allow, text)| {
+        let pattern = crate::robots::pattern::Pattern::parse(text.as_bytes());
+        (!text.is_empty() && pattern.matches(&path)).then(|| (pattern.length(), *allow))
+    });
+    matching.max().is_none_or(|(_, allow)| allow)
+}
+
 proptest! {
+    #[test]
+    fn looking_up_and_trying_in_order_decides_as_trying_all_does(
+        rules in prop::collection::vec((any::<bool>(), "/?[ab*]{0,5}\\$?"), 0..12), path in "/[ab]{0,7}",
+    ) {
+        let line = |(allow, text): &(bool, String)| format!("{}: {text}\n", if *allow { "allow" } else { "disallow" });
+        let file: String = std::iter::once("user-agent: *\n".to_owned()).chain(rules.iter().map(line)).collect();
+        prop_assert_eq!(allowed(&file, "bot", &path), by_definition(&rules, &path));
+    }
+
     #[test]
     fn no_file_makes_the_parser_panic(file: Vec<u8>, path in "/.{0,40}") {
         let rules = Rules::parse(&file, "bot");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use seine_tests::fake_web::RobotsMode;
 use seine_tests::sandbox::Seine;
-use seine_tests::{FakeWeb, FakeWebConfig, RecordedRequest};
+use seine_tests::{FakeWeb, FakeWebConfig, LiveWeb, RecordedRequest};
 
 use crate::completeness::{assert_complete_and_exact, visits};
 
@@ -83,6 +83,27 @@ fn robots_txt_that_is_missing_allows_and_one_that_cannot_be_read_forbids() {
         let pages = visits(&web.requests()).into_keys().filter(|path| path.starts_with("/p/")).count();
         assert_eq!(pages, if code == 0 { 3 } else { 0 }, "{mode:?}");
     }
+}
+
+#[test]
+fn a_robots_txt_that_was_written_to_be_slow_is_obeyed_and_holds_up_no_other_host() {
+    let (hostile, other) = (LiveWeb::new(), LiveWeb::new());
+    let rules: String = (0..1_000).map(|number| format!("disallow: /*a*a*a*a{number}*b\n")).collect();
+    hostile.put_file("/robots.txt", "text/plain", format!("user-agent: *\n{rules}disallow: /a\n").as_bytes());
+    let long = |number: u32| format!("/{}0123456789b{number}", "a".repeat(1_900));
+    let mut links: Vec<String> = (0..300).map(long).collect();
+    links.push(other.url("/"));
+    hostile.put("/", "start", &links.iter().map(String::as_str).collect::<Vec<_>>());
+    other.put("/robots.txt", "", &[]);
+    let pages: Vec<String> = (0..20).map(|number| format!("/{number}")).collect();
+    other.put("/", "other", &pages.iter().map(String::as_str).collect::<Vec<_>>());
+    for page in &pages {
+        other.put(page, page, &[]);
+    }
+    let run = Seine::new().crawl(&hostile.url("/"), &["--delay", "0", "--scope", "any"]);
+    assert_eq!((run.code, run.count("pages"), run.count("refused_by_robots")), (0, 22, 300), "{run:?}");
+    let asked: Vec<String> = hostile.take_requests().into_iter().map(|request| request.path).collect();
+    assert_eq!(asked, ["/robots.txt", "/"]);
 }
 
 #[test]

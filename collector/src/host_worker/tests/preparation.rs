@@ -155,3 +155,48 @@ fn a_robots_txt_that_asks_for_patience_holds_the_whole_host_as_long_as_it_says()
     });
     assert_eq!(patience, Some(90));
 }
+
+/// A thousand rules that were written to be slow, and URLs that are as long as they may be.
+#[test]
+fn a_hostile_robots_txt_is_matched_a_bounded_piece_per_turn() {
+    let rules: String = (0..1_200).map(|number| format!("disallow: /*a*a*a*a{number}*b\n")).collect();
+    let body = Bytes::from(format!("user-agent: *\n{rules}disallow: /\n"));
+    let long = |number: u8| QueuedUrl {
+        url: format!("{HOST}/{}0123456789b{number}", "a".repeat(1_900)).into(),
+        ..queued(number)
+    };
+    let urls: Vec<_> = (0..200).map(long).collect();
+    let rules = Arc::new(Rules::parse(&body, "Seine"));
+    let most_per_url = rules.decision(urls[0].url.strip_prefix(HOST).unwrap()).cost;
+    let mut bench = Bench::with(Terms { ignore_robots: false, ..terms() }, urls, &[]);
+    bench.address_found();
+    bench.tell(Event::Pinned { go: true });
+    bench.starts();
+    let answer = RobotsAnswer::Verdict(Verdict::Rules(body));
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsParsed { origin: HOST.into(), rules });
+    let mut turns = 1;
+    let mut before = 0;
+    while bench.worker.has_more() {
+        let settled = bench.outcomes().len() - before;
+        assert!((settled - 1) * most_per_url <= ROBOTS_BYTES_PER_TURN, "{settled} in one turn at {most_per_url} each");
+        before = bench.outcomes().len();
+        turns += 1;
+        bench.advance();
+    }
+    assert!(turns > 100, "{turns} turns at {most_per_url} bytes a URL");
+    assert!(bench.outcomes().iter().all(|(_, kind)| *kind == OutcomeKind::RefusedByRobots));
+    assert_eq!(bench.outcomes().len(), 200, "nothing is left undecided");
+}
+
+#[test]
+fn ordinary_rules_are_matched_in_one_turn() {
+    let body = Bytes::from_static(b"user-agent: *\ndisallow: /\nallow: /*?page=\ndisallow: /*.php$\n");
+    let mut bench = Bench::prepared(Terms { ignore_robots: false, ..terms() }, &(0..200).collect::<Vec<u8>>());
+    bench.starts();
+    let answer = RobotsAnswer::Verdict(Verdict::Rules(body.clone()));
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsParsed { origin: HOST.into(), rules: Arc::new(Rules::parse(&body, "Seine")) });
+    assert!(!bench.worker.has_more());
+    assert_eq!(bench.outcomes().len(), 200);
+}
