@@ -1,8 +1,8 @@
-//! Checks before a crawl begins that its seeds lie on addresses it may contact: a person who crawls their own machine
-//! should be told about `--allow-net` at once, not by an outcome.
+//! Checks before a crawl begins that its seeds lie on addresses and ports it may contact: a person who crawls their own
+//! machine should be told about `--allow-net` at once, not by an outcome.
 
 use seine_collector::resolve::Resolver;
-use seine_common::address::{AddressRules, FixedAddress, Permit};
+use seine_common::address::{AddressRules, FixedAddress, Permit, port};
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::Crawl;
 
@@ -16,6 +16,12 @@ pub async fn check_addresses(crawl: &Crawl) -> Result<()> {
         let url = CanonicalUrl::parse(seed).map_err(Failure::usage)?;
         let name = url.as_url().host_str().unwrap_or_default().to_owned();
         let port = url.as_url().port_or_known_default().unwrap_or(80);
+        if port::is_refused(port) {
+            return Err(Failure::usage(format!(
+                "{seed} is on port {port}, which belongs to another service than the web and is never asked, as in \
+                 browsers; serve the site on another port"
+            )));
+        }
         // A name that cannot be found is an outcome of the crawl, and may be found later.
         let Ok(addresses) = resolver.lookup(&name, port).await else { continue };
         let denied = addresses.iter().find(|address| rules.permit(**address) == Permit::Denied);

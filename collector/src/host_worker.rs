@@ -22,6 +22,7 @@ pub mod driver;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use seine_common::address::port;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::collector_message::Message;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Pin, ReturnLease, Robots, Settle, WantUrls};
@@ -249,6 +250,10 @@ impl HostWorker {
             Ok(_) => return Judgement::Refused(Ending::new(OutcomeKind::ConnectionFailed, "not on the leased host")),
             Err(error) => return Judgement::Refused(Ending::new(OutcomeKind::ConnectionFailed, error.to_string())),
         };
+        // Links to such ports are not taken in; this is for what was queued by an earlier version.
+        if let Some(port) = url.as_url().port().filter(|port| port::is_refused(*port)) {
+            return Judgement::Refused(Ending::new(OutcomeKind::Excluded, format!("refused-port {port}")));
+        }
         let origin: Origin = url.origin().into();
         match self.origins.state(&origin) {
             None => Judgement::New(origin, url),

@@ -33,6 +33,7 @@ pub(crate) use self::pattern::as_canonical;
 use self::pattern::{PatternSet, Subject};
 use self::strip::Stripper;
 pub use self::verdict::{AdmissionError, Admitted, Exclusion, RuleName, WrongPattern};
+use crate::address::port;
 use crate::host::HostKey;
 use crate::url::CanonicalUrl;
 
@@ -202,6 +203,9 @@ impl Admission {
 
     fn check_limits(&self, url: &CanonicalUrl, depth: u32) -> Result<(), Exclusion> {
         let parts = url.as_url();
+        if let Some(port) = parts.port().filter(|port| port::is_refused(*port)) {
+            return Err(Exclusion::by_pattern(RuleName::RefusedPort, &port.to_string().into()));
+        }
         within(&self.max_depth, || depth)?;
         within(&self.max_depth_dynamic, || if shape::is_dynamic(parts) { depth } else { 0 })?;
         within(&self.max_url_bytes, || url.as_str().len() as u32)?;

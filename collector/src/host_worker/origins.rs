@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use seine_common::address::port;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{OutcomeKind, Robots};
 
@@ -97,6 +98,9 @@ impl Origins {
             Some(State::RobotsUnderWay { redirects }) => redirects + 1,
             _ => return None,
         };
+        if let Some(port) = target.as_url().port().filter(|port| port::is_refused(*port)) {
+            return Some(Verdict::Unavailable(format!("robots.txt redirects to port {port}, which is not asked")));
+        }
         if redirects > MAX_ROBOTS_REDIRECTS {
             // RFC 9309, 2.3.1.2: as if there were none.
             return Some(Verdict::AllowAll);

@@ -211,10 +211,11 @@ proptest! {
     }
 
     #[test]
-    fn without_rules_everything_is_admitted_as_it_is(text in ANY_URL, depth: u32) {
+    fn without_rules_everything_is_admitted_as_it_is_but_for_its_port(text in ANY_URL, depth: u32) {
         let rules = rules(|_| {});
         if let Ok(url) = CanonicalUrl::parse(&text) {
-            prop_assert_eq!(rules.check(&url, depth), Ok(()));
+            let is_refused = url.as_url().port().is_some_and(crate::address::port::is_refused);
+            prop_assert_eq!(rules.check(&url, depth).is_err(), is_refused);
             prop_assert_eq!(rules.strip(url.clone()), url);
         }
     }
@@ -299,4 +300,14 @@ fn cost_per_url() {
         let count = u64::from(ROUNDS) * 8;
         println!("{name}: {} ns per URL, {admitted} of {count} admitted", spent.as_nanos() as u64 / count);
     }
+}
+
+#[test]
+fn a_port_that_browsers_refuse_is_excluded_under_every_setting() {
+    let admission = Admission::compile(&AdmissionSettings::unlimited()).unwrap();
+    let check = |text: &str| admission.check(&CanonicalUrl::parse(text).unwrap(), 0).map_err(|e| e.to_string());
+    assert_eq!(check("http://example.org:25/"), Err("refused-port 25".to_owned()));
+    assert_eq!(check("https://example.org:6667/x"), Err("refused-port 6667".to_owned()));
+    assert_eq!(check("http://example.org:8080/"), Ok(()));
+    assert_eq!(check("http://example.org/"), Ok(()));
 }

@@ -18,6 +18,8 @@ pub enum RuleName {
     MaxPathSegments,
     MaxRepeatedSegments,
     MaxQueryParameters,
+    /// Not a setting: no crawl asks such a port.
+    RefusedPort,
     /// These exclude nothing; they only name a wrong pattern.
     StripParameters,
     Hosts,
@@ -39,6 +41,7 @@ impl RuleName {
             Self::MaxPathSegments => "max-path-segments",
             Self::MaxRepeatedSegments => "max-repeated-segments",
             Self::MaxQueryParameters => "max-query-parameters",
+            Self::RefusedPort => "refused-port",
             Self::StripParameters => "strip-parameters",
             Self::Hosts => "hosts",
         }
@@ -53,6 +56,7 @@ impl RuleName {
                 | Self::MaxPathSegments
                 | Self::MaxRepeatedSegments
                 | Self::MaxQueryParameters
+                | Self::RefusedPort
         )
     }
 }

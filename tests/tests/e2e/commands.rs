@@ -55,7 +55,7 @@ fn a_seed_on_a_private_address_is_refused_before_any_request_and_names_allow_net
 #[test]
 fn a_crawl_that_fetches_no_page_exits_1_and_tells_how_to_learn_why() {
     let seine = Seine::new();
-    let run = seine.crawl("http://127.0.0.1:1/", &["--delay", "0"]);
+    let run = seine.crawl("http://127.0.0.1:2/", &["--delay", "0"]);
     assert_eq!((run.code, run.count("pages"), run.count("failed")), (1, 0, 1), "{run:?}");
     assert!(run.stderr.contains("seine explain"), "{}", run.stderr);
 }
