@@ -9,7 +9,7 @@ pub mod crawl;
 pub mod export;
 mod hosts;
 
-pub use crawl::{CrawlArguments, CrawlFlags, Limit, ScopeFlag, SettingFlags, StrategyFlag};
+pub use crawl::{CrawlArguments, CrawlFlags, Limit, PausePerFlag, ScopeFlag, SettingFlags, StrategyFlag};
 pub use export::ExportCommand;
 pub use hosts::{HostsArguments, HostsCommand, StateFlag};
 

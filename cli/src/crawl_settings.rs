@@ -1,16 +1,16 @@
 //! From flags and settings to the crawl that the Monitor is asked for, and to what changes of one that it has.
 
 use seine_common::address::{AddressRules, FixedAddress};
-use seine_common::config::{Config, HostOverride, parse_delay, parse_span};
+use seine_common::config::{Config, HostOverride, parse_delay, parse_span, with_contact};
 use seine_common::filter::GENERATION_DEFAULT;
 use seine_common::url::CanonicalUrl;
 use seine_monitor::crawl::validate::name_for;
 use seine_monitor::crawl::{admission_settings, defaults, settings};
 use seine_proto::common::v1::Filter;
-use seine_proto::monitor::v1::{Admission, Crawl, Refresh, Scope, Strategy};
+use seine_proto::monitor::v1::{Admission, Crawl, PausePer, Refresh, Scope, Strategy};
 
 use crate::args::crawl::{LimitFlags, MannerFlags, RefreshFlags};
-use crate::args::{CrawlFlags, Limit, ScopeFlag, SettingFlags, StrategyFlag};
+use crate::args::{CrawlFlags, Limit, PausePerFlag, ScopeFlag, SettingFlags, StrategyFlag};
 use crate::failure::{Failure, Result};
 
 /// What the flags of a list do to what is there.
@@ -65,7 +65,8 @@ fn apply(flags: &SettingFlags, crawl: &mut Crawl, config: &Config, lists: Lists)
     }
     set(&mut crawl.connections_per_host, flags.connections_per_host);
     set(&mut crawl.hosts_per_ip, flags.hosts_per_ip);
-    set(&mut crawl.user_agent, flags.user_agent.clone());
+    let user_agent = flags.user_agent.as_ref().map(|name| with_contact(name, config.crawl.contact.as_deref()));
+    set(&mut crawl.user_agent, user_agent);
     set(&mut crawl.ignore_robots, flags.no_robots);
     set(&mut crawl.ignore_sitemaps, flags.no_sitemaps);
     list(&mut crawl.allow_net, &flags.allow_net, lists);
@@ -136,6 +137,12 @@ fn apply_manners(flags: &MannerFlags, crawl: &mut Crawl, lists: Lists) -> Result
     if let Some(text) = &flags.pause {
         let pause = span("pause", text)?;
         crawl.pause_ms = Some(u32::try_from(pause).unwrap_or(u32::MAX));
+    }
+    if let Some(per) = flags.pause_per {
+        crawl.set_pause_per(match per {
+            PausePerFlag::Host => PausePer::Host,
+            PausePerFlag::Address => PausePer::Address,
+        });
     }
     set(&mut crawl.response_factor, flags.response_factor);
     set(&mut crawl.max_attempts, flags.attempts);

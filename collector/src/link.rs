@@ -138,7 +138,10 @@ impl Link<'_> {
         let full = |error: MailboxFull| error.to_string();
         match message {
             Down::Lease(lease) => self.lease(lease),
-            Down::Pinned(pinned) => self.leases.tell(pinned.token, Event::Pinned { go: pinned.go }).map_err(full)?,
+            Down::Pinned(pinned) => {
+                let request_allowance = Some(u64::from(pinned.request_allowance)).filter(|allowance| *allowance > 0);
+                self.leases.tell(pinned.token, Event::Pinned { go: pinned.go, request_allowance }).map_err(full)?;
+            }
             Down::Urls(answer) => {
                 let urls = answer.urls.into_iter().map(Into::into).collect();
                 self.leases.tell(answer.token, Event::Urls { urls, exhausted: answer.exhausted }).map_err(full)?;

@@ -17,7 +17,10 @@ mod filters;
 mod server;
 mod keys;
 
-pub use crawl::{CrawlDefaults, HostOverride, RefreshDefaults, RefreshPolicyName, StrategyName, parse_span};
+pub use crawl::{
+    CrawlDefaults, HostOverride, PausePerName, RefreshDefaults, RefreshPolicyName, StrategyName, parse_span,
+    with_contact,
+};
 use crawl::{RawCrawl, RawRefresh};
 pub use filters::FilterBook;
 use filters::RawFilter;

@@ -34,6 +34,7 @@ pub(crate) mod tests_support;
 
 use std::sync::Arc;
 
+use seine_common::address::AddressKey;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, Robots};
@@ -42,7 +43,8 @@ use crate::MonitorError;
 use place::Place;
 pub use ready::PARKED;
 use record::{
-    BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord,
+    AddressRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord,
+    QueueEntry, UrlRecord,
 };
 pub use store::RocksFrontier;
 
@@ -209,7 +211,9 @@ pub trait Frontier: Send {
     /// Notes where a host is now.
     fn move_host(&mut self, record: &HostRecord, address: &str) -> Result<()>;
     /// The hosts that were last found at an address.
-    fn hosts_at(&self, address: &str, limit: usize) -> Result<Vec<HostKey>>;
+    fn hosts_at(&self, address: AddressKey, limit: usize) -> Result<Vec<HostKey>>;
+    fn address(&self, address: AddressKey) -> Result<AddressRecord>;
+    fn put_address(&mut self, address: AddressKey, record: &AddressRecord) -> Result<()>;
     fn robots(&self, host: &HostKey) -> Result<Vec<Robots>>;
     fn put_robots(&mut self, host: &HostKey, robots: &Robots) -> Result<()>;
 

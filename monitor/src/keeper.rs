@@ -9,6 +9,7 @@
 
 mod admin;
 mod settings;
+mod states;
 mod explain;
 mod blocking;
 mod hosts;
@@ -22,7 +23,7 @@ mod durable;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -218,6 +219,8 @@ pub(crate) struct Keeper {
     pub blocklist: Blocklist,
     /// With the token, orders what is found under leases granted from now on.
     pub epoch: u64,
+    /// Crawls of public sites that were told to name a contact.
+    pub asked_for_contact: HashSet<CrawlId>,
     /// Hosts whose waiting URLs are being settled, with the outcome that all of them get.
     pub emptying: Vec<(CrawlId, HostKey, Outcome)>,
     /// Crawls whose rules have changed, with the last host that was looked at since.
@@ -254,6 +257,7 @@ impl Keeper {
             grant_at_ms: 0,
             slots: SlotMap::default(),
             epoch: 0,
+            asked_for_contact: HashSet::new(),
             emptying: Vec::new(),
             sweeps: BTreeMap::new(),
             pause: None,

@@ -1,14 +1,16 @@
 //! When a host may be asked again. Pure: times come in and go out as Unix milliseconds, chance as a number.
 //!
-//! Responsible for: the delay between requests, the general pause after many of them, what a server asks for
+//! Responsible for: the delay between requests, the general pause of a host or an address, what a server asks for
 //! (Crawl-delay, 429, 503, Retry-After), skipping a host that keeps failing, retries of one URL, and the rest after a
 //! collector was lost. The longest wins. Not responsible for: robots.txt rules (the collector's) or for keeping time.
 //!
 //! Invariant: a stored time never makes a host wait longer than [`MAX_WAIT_MS`] from now, whatever the clock did.
 
 mod pace;
+mod address;
 mod trouble;
 
+pub use address::AddressPause;
 pub use pace::HostPace;
 pub use trouble::{FAILED_ANSWER, NO_ANSWER, Skip, Trouble, block_until, forgive, skip};
 

@@ -60,10 +60,10 @@ pub struct SettingFlags {
     /// Requests to one host at the same time [default: 1, or 8 when the delay is 0]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub connections_per_host: Option<u32>,
-    /// Hosts on one IP address at the same time, 0 for no limit [default: 2; no limit on networks named by --allow-net]
+    /// Hosts on one IP address (IPv6: one /64) at the same time, 0 for no limit [default: 2; no limit on networks named by --allow-net]
     #[arg(long, value_name = "N")]
     pub hosts_per_ip: Option<u32>,
-    /// How to name itself; robots.txt is read for the part before the slash [default: seine/VERSION]
+    /// How to name itself; robots.txt is read for the part before the slash. A contact of the settings is added [default: seine/VERSION]
     #[arg(long, value_name = "TEXT")]
     pub user_agent: Option<String>,
     /// Also crawl this loopback, private or link-local network
@@ -155,6 +155,9 @@ pub struct MannerFlags {
     /// How long it is left alone then, such as 60s or 5m [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub pause: Option<String>,
+    /// Whose requests are counted, and who rests then [default: address]
+    #[arg(long)]
+    pub pause_per: Option<PausePerFlag>,
     /// Wait at least so many times as long as a host took for its last answer [default: 0]
     #[arg(long, value_name = "N")]
     pub response_factor: Option<f32>,
@@ -222,6 +225,14 @@ pub enum ScopeFlag {
     Prefix,
     /// Anywhere
     Any,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PausePerFlag {
+    /// Each host for itself
+    Host,
+    /// All hosts of one IP address together
+    Address,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -28,6 +28,8 @@ pub enum Event {
     // The Monitor says:
     Pinned {
         go: bool,
+        /// Requests that may be started; `None` when what came with the lease holds.
+        request_allowance: Option<u64>,
     },
     Urls {
         urls: Vec<QueuedUrl>,

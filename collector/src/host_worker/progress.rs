@@ -27,8 +27,11 @@ impl HostWorker {
     /// Takes note of an event. [`HostWorker::advance`] follows.
     pub fn handle(&mut self, event: Event, now: Instant, actions: &mut Vec<Action>) {
         match event {
-            Event::Pinned { go: true } => self.pin = PinState::Confirmed,
-            Event::Pinned { go: false } | Event::Drain => self.drain(now),
+            Event::Pinned { go: true, request_allowance } => {
+                self.pin = PinState::Confirmed;
+                self.terms.request_allowance = request_allowance.or(self.terms.request_allowance);
+            }
+            Event::Pinned { go: false, .. } | Event::Drain => self.drain(now),
             Event::Urls { urls, exhausted } => self.window.answer(urls, exhausted),
             Event::Discovered { page, urls } => {
                 self.window.discovered(urls);

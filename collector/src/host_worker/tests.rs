@@ -82,7 +82,7 @@ impl Bench {
     fn prepared(terms: Terms, urls: &[u8]) -> Self {
         let mut bench = Self::new(terms, urls);
         bench.address_found();
-        bench.tell(Event::Pinned { go: true });
+        bench.tell(Event::Pinned { go: true, request_allowance: None });
         bench.sent.clear();
         bench.other.clear();
         bench

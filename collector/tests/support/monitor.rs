@@ -173,7 +173,7 @@ impl State {
             Up::Heartbeat(heartbeat) => vec![Down::Renewed(Renewed { tokens: heartbeat.tokens })],
             Up::Pin(pin) => {
                 self.pins.push(pin.address);
-                vec![Down::Pinned(Pinned { token: pin.token, go: true })]
+                vec![Down::Pinned(Pinned { token: pin.token, go: true, request_allowance: 0 })]
             }
             Up::Robots(_) => {
                 self.robots_found += 1;

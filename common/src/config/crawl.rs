@@ -24,11 +24,14 @@ pub struct CrawlDefaults {
     pub delay: Duration,
     pub requests_before_pause: u32,
     pub pause: Duration,
+    pub pause_per: PausePerName,
     pub response_factor: f32,
     pub connections_per_host: Option<u32>,
     pub hosts_per_ip: u32,
     pub hosts: Vec<HostOverride>,
+    /// With the contact.
     pub user_agent: String,
+    pub contact: Option<String>,
     pub allow_net: Vec<String>,
     pub robots: bool,
     pub sitemaps: bool,
@@ -53,6 +56,13 @@ pub enum StrategyName {
     DepthFirst,
     BreadthFirst,
     BoundedBreadth,
+}
+
+/// Who has a general pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PausePerName {
+    Host,
+    Address,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +105,7 @@ pub(super) struct RawCrawl {
     delay: f64,
     requests_before_pause: u32,
     pause: f64,
+    pause_per: String,
     response_factor: f32,
     connections_per_host: Option<u32>,
     hosts_per_ip: u32,
@@ -135,10 +146,7 @@ pub(super) struct RawRefresh {
 
 impl RawCrawl {
     pub fn validate(self, refresh: RawRefresh) -> Result<CrawlDefaults, ConfigError> {
-        let user_agent = match &self.contact {
-            Some(contact) => format!("{} (+{contact})", self.user_agent),
-            None => self.user_agent,
-        };
+        let user_agent = with_contact(&self.user_agent, self.contact.as_deref());
         AddressRules::parse(&self.allow_net).map_err(|error| value("crawl.allow_net", error))?;
         within("crawl.max_body_bytes", self.max_body_bytes, 1, MAX_BODY_BYTES as u64)?;
         within("crawl.attempts", u64::from(self.attempts), 1, 20)?;
@@ -183,11 +191,13 @@ impl RawCrawl {
             delay: seconds("crawl.delay", self.delay, 0.0, 300.0)?,
             requests_before_pause: self.requests_before_pause,
             pause: seconds("crawl.pause", self.pause, 0.0, DAY.as_secs_f64())?,
+            pause_per: self.pause_per.parse().map_err(|problem: String| value("crawl.pause_per", problem))?,
             response_factor: self.response_factor,
             connections_per_host: self.connections_per_host,
             hosts_per_ip: self.hosts_per_ip,
             hosts: hosts.collect::<Result<_, _>>()?,
             user_agent,
+            contact: self.contact,
             allow_net: self.allow_net,
             robots: self.robots,
             sitemaps: self.sitemaps,
@@ -218,6 +228,26 @@ impl RawRefresh {
             every,
             gone_after: span("refresh.gone_after", &self.gone_after)?,
         })
+    }
+}
+
+/// A user agent that tells site owners where to ask; one that names the contact already stays as it is.
+pub fn with_contact(user_agent: &str, contact: Option<&str>) -> String {
+    match contact.filter(|contact| !user_agent.contains(contact)) {
+        Some(contact) => format!("{user_agent} (+{contact})"),
+        None => user_agent.to_owned(),
+    }
+}
+
+impl std::str::FromStr for PausePerName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "host" => Ok(Self::Host),
+            "address" => Ok(Self::Address),
+            other => Err(format!("{other:?} is not host or address")),
+        }
     }
 }
 
@@ -322,6 +352,14 @@ mod tests {
         for nonsense in ["", "d", "-1d", "soon", "1w", "inf", "99999999999d"] {
             assert!(parse_span(nonsense).is_err(), "{nonsense}");
         }
+    }
+
+    #[test]
+    fn a_contact_stands_behind_any_name_and_only_once() {
+        let page = Some("https://example.org/robot");
+        assert_eq!(with_contact("bot/1", page), "bot/1 (+https://example.org/robot)");
+        assert_eq!(with_contact("bot/1 (+https://example.org/robot)", page), "bot/1 (+https://example.org/robot)");
+        assert_eq!(with_contact("bot/1", None), "bot/1");
     }
 
     #[test]

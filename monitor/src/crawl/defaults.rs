@@ -1,10 +1,10 @@
 //! What a crawl is where nobody says otherwise: the settings, as the command line and the service both start from them.
 
-use seine_common::config::{Config, ConfigError, HostOverride, RefreshPolicyName, StrategyName};
+use seine_common::config::{Config, ConfigError, HostOverride, PausePerName, RefreshPolicyName, StrategyName};
 use seine_common::filter::FilterSettings;
 use seine_common::scope::ScopeKind;
 use seine_proto::common::v1::Filter;
-use seine_proto::monitor::v1::{Admission, Crawl, HostSettings, Refresh, RefreshPolicy, Scope, Strategy};
+use seine_proto::monitor::v1::{Admission, Crawl, HostSettings, PausePer, Refresh, RefreshPolicy, Scope, Strategy};
 
 /// Where records of earlier versions say nothing.
 const EARLIER_ATTEMPTS: u32 = 3;
@@ -51,6 +51,7 @@ pub fn defaults(config: &Config) -> Result<Crawl, ConfigError> {
         }),
         requests_before_pause: Some(defaults.requests_before_pause),
         pause_ms: Some(milliseconds(defaults.pause)),
+        pause_per: pause_per(defaults.pause_per).into(),
         response_factor: Some(defaults.response_factor),
         hosts: defaults.hosts.iter().map(host_settings).collect(),
         max_bytes: defaults.max_bytes,
@@ -83,6 +84,9 @@ pub fn fill_in(crawl: &mut Crawl, defaults: &Crawl) {
     if crawl.strategy == Strategy::Unspecified as i32 {
         crawl.strategy = defaults.strategy;
     }
+    if crawl.pause_per == PausePer::Unspecified as i32 {
+        crawl.pause_per = defaults.pause_per;
+    }
     fill!(crawl, defaults, delay_ms, connections_per_host, hosts_per_ip, user_agent, ignore_robots, max_body_bytes);
     fill!(crawl, defaults, requests_before_pause, pause_ms, response_factor, max_attempts, value_threshold);
     fill!(crawl, defaults, breadth_budget, ignore_sitemaps, unusable_below, admission, refresh);
@@ -109,6 +113,7 @@ pub fn as_stored_earlier(crawl: &mut Crawl) {
         max_body_bytes: Some(0),
         requests_before_pause: Some(0),
         pause_ms: Some(0),
+        pause_per: PausePer::Address.into(),
         response_factor: Some(0.0),
         value_threshold: Some(0.0),
         ignore_sitemaps: Some(false),
@@ -127,6 +132,13 @@ pub fn as_stored_earlier(crawl: &mut Crawl) {
         Refresh { policy: RefreshPolicy::Freshest.into(), interval_ms: Some(0), gone_after_ms: Some(gone_after_ms) };
     fill_in(crawl, &Crawl { refresh: Some(refresh), ..nothing });
     (crawl.max_attempts, crawl.breadth_budget) = (Some(attempts), Some(budget));
+}
+
+fn pause_per(name: PausePerName) -> PausePer {
+    match name {
+        PausePerName::Host => PausePer::Host,
+        PausePerName::Address => PausePer::Address,
+    }
 }
 
 pub fn host_settings(host: &HostOverride) -> HostSettings {

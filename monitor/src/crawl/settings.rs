@@ -149,6 +149,7 @@ pub const SETTINGS: &[Setting] = &[
         requests => Value::Count(requests.into()),
     }),
     setting!(Lease, "pause", pause_ms, |c| Value::Span(c.pause_ms().into())),
+    setting!(Lease, "pause_per", pause_per, |c| word(c.pause_per().as_str_name(), "PAUSE_PER_")),
     setting!(Terms, "response_factor", response_factor, |c| Value::Share(c.response_factor())),
     setting!(Terms, "connections_per_host", connections_per_host, |c| match c.connections_per_host {
         None => Value::Unset("1, or 8 when the delay is 0"),

@@ -12,9 +12,11 @@
 //! | `uses` | crawl, host fingerprint | `HostUse` |
 //! | `contents` | crawl, text fingerprint | the first URL with it |
 //! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
-//! | `addresses` | IP address, 0, host name | nothing |
+//! | `addresses` | address, 0, host name; address, 0 | nothing; `AddressRecord` |
 //! | `meta` | a kind byte and a number | crawls, progress, exclusions, planning, leases, token, polynomial, slots |
 //! | `meta` | a kind byte and a pattern | blocked hosts |
+
+use seine_common::address::AddressKey;
 
 use super::CrawlId;
 use super::place::{PLACE_BYTES, Place};
@@ -78,8 +80,9 @@ pub fn robots(host: &str, origin: &str) -> Vec<u8> {
     [host.as_bytes(), &[0], origin.as_bytes()].concat()
 }
 
-pub fn address(address: &str, host: &str) -> Vec<u8> {
-    [address.as_bytes(), &[0], host.as_bytes()].concat()
+/// Of a host at an address; without a host, of the address itself.
+pub fn address(address: AddressKey, host: &str) -> Vec<u8> {
+    [address.to_string().as_bytes(), &[0], host.as_bytes()].concat()
 }
 
 /// Times before 1970 come from broken clocks and count as 1970.

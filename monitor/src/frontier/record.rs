@@ -227,6 +227,16 @@ impl HostRecord {
     }
 }
 
+/// What the hosts of one address share.
+#[derive(Clone, Copy, PartialEq, Eq, Message)]
+pub struct AddressRecord {
+    #[prost(uint32, tag = "1")]
+    pub requests_since_pause: u32,
+    /// Its general pause ends then.
+    #[prost(int64, tag = "2")]
+    pub rests_until_ms: i64,
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub struct LeaseRecord {
     #[prost(uint64, tag = "1")]
@@ -243,9 +253,12 @@ pub struct LeaseRecord {
     /// The address that the collector was allowed to use; empty while none is.
     #[prost(string, tag = "6")]
     pub address: String,
-    /// Requests that it may make before the host's general pause; 0 when there is none.
+    /// Requests that it may make before a general pause; 0 when there is none.
     #[prost(uint32, tag = "7")]
     pub request_allowance: u32,
+    /// The address lies in a network that the crawl allows by name: hosts per IP are not limited there.
+    #[prost(bool, tag = "8")]
+    pub allowed_by_name: bool,
 }
 
 /// What an administrator has blocked.

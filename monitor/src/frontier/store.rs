@@ -16,6 +16,7 @@ use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompactionStyle, DBCompressionType,
     Direction, IteratorMode, Options, ReadOptions, WriteBatch, WriteBufferManager,
 };
+use seine_common::address::AddressKey;
 use seine_common::fingerprint::Fingerprinter;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
@@ -24,8 +25,8 @@ use seine_proto::monitor::v1::{Outcome, Robots};
 use super::exclusions::Exclusions;
 use super::floors::Floors;
 use super::record::{
-    BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord,
-    decode,
+    AddressRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord,
+    QueueEntry, UrlRecord, decode,
 };
 use super::{Candidate, CrawlId, Durable, Forgotten, Frontier, Known, Result, Settlement, Stretch, Unforgotten, key};
 use crate::MonitorError;
@@ -419,26 +420,46 @@ impl Frontier for RocksFrontier {
     }
 
     fn move_host(&mut self, record: &HostRecord, address: &str) -> Result<()> {
-        let mut batch = WriteBatch::default();
-        if !record.address.is_empty() {
-            batch.delete_cf(self.table(ADDRESSES), key::address(&record.address, &record.host));
+        let entry = |address: &str| AddressKey::parse(address).map(|address| key::address(address, &record.host));
+        let (before, now) = (entry(&record.address), entry(address));
+        let is_listed = match &now {
+            Some(now) => self.db.get_pinned_cf(self.table(ADDRESSES), now)?.is_some(),
+            None => true,
+        };
+        if record.address == address && is_listed {
+            return Ok(());
         }
-        if !address.is_empty() {
-            batch.put_cf(self.table(ADDRESSES), key::address(address, &record.host), b"");
+        let mut batch = WriteBatch::default();
+        if let Some(before) = before {
+            batch.delete_cf(self.table(ADDRESSES), before);
+        }
+        if let Some(now) = now {
+            batch.put_cf(self.table(ADDRESSES), now, b"");
         }
         let record = HostRecord { address: address.to_owned(), ..record.clone() };
         batch.put_cf(self.table(HOSTS), &record.host, record.encode_to_vec());
         Ok(self.db.write(batch)?)
     }
 
-    fn hosts_at(&self, address: &str, limit: usize) -> Result<Vec<HostKey>> {
+    fn hosts_at(&self, address: AddressKey, limit: usize) -> Result<Vec<HostKey>> {
         let prefix = key::address(address, "");
+        // The first key that can be a host's stands behind the record of the address itself.
+        let first = [prefix.as_slice(), &[0]].concat();
         let host = |item: Result<KeyValue>| {
             let name = item?.0[prefix.len()..].to_vec();
             let name = String::from_utf8(name).map_err(|_| MonitorError::Corrupt("host at an address"))?;
             Ok(HostKey::from_stored(name))
         };
-        self.scan(ADDRESSES, &prefix, &prefix).take(limit).map(host).collect()
+        self.scan(ADDRESSES, &prefix, &first).take(limit).map(host).collect()
+    }
+
+    fn address(&self, address: AddressKey) -> Result<AddressRecord> {
+        let found = self.db.get_pinned_cf(self.table(ADDRESSES), key::address(address, ""))?;
+        Ok(found.map(|bytes| decode(&bytes, "address")).transpose()?.unwrap_or_default())
+    }
+
+    fn put_address(&mut self, address: AddressKey, record: &AddressRecord) -> Result<()> {
+        Ok(self.db.put_cf(self.table(ADDRESSES), key::address(address, ""), record.encode_to_vec())?)
     }
 
     fn robots(&self, host: &HostKey) -> Result<Vec<Robots>> {

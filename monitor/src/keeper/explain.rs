@@ -5,6 +5,7 @@ use seine_common::robots::{Rules, agent_token};
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{CrawlVerdict, ExplainResponse, OutcomeKind, RobotsVerdict};
 
+use super::states::State;
 use super::waiting::blocked;
 use super::{ActiveCrawl, Keeper};
 use crate::MonitorError;
@@ -12,38 +13,11 @@ use crate::crawl::filters;
 use crate::frontier::forget::{FORGOTTEN, is_forgotten};
 use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{CrawlId, Known, Result};
-use crate::politeness;
 
 /// URLs counted before the one that is asked for; nobody needs it more exactly.
 const COUNTED_BEFORE: usize = 1_000;
 /// What lets a sitemap in: most rules are for pages.
 const SITEMAP_RULE: &str = "in scope; a sitemap";
-/// Hosts of an address that are looked at for its state.
-const HOSTS_LOOKED_AT: usize = 1_000;
-
-/// Of a host or an address. One that is further up stands for all hosts of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum State {
-    /// Nothing is left to ask.
-    Done,
-    /// It was asked a moment ago, or asked for patience.
-    Resting,
-    /// Something is left, and may be asked for.
-    Waiting,
-    /// It is leased.
-    Active,
-}
-
-impl State {
-    fn in_words(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Resting => "resting",
-            Self::Waiting => "waiting",
-            Self::Active => "active",
-        }
-    }
-}
 
 impl Keeper {
     pub(super) fn explain(&self, url: &str) -> Result<ExplainResponse> {
@@ -51,15 +25,15 @@ impl Keeper {
         let host = url.host();
         let record = self.frontier.host(&host)?;
         let now = self.clock.now_ms();
-        let rests = Some(record.next_allowed_ms).filter(|until| *until > now);
+        let rest = self.host_rest(&host, now)?;
         let verdicts = self.crawls.iter().map(|(id, crawl)| self.verdict(*id, crawl, &url));
         Ok(ExplainResponse {
             canonical_url: url.as_str().to_owned(),
             slot: u32::from(host.slot()),
             host: host.as_str().to_owned(),
             crawls: verdicts.collect::<Result<_>>()?,
-            host_rests_until_ms: rests,
-            host_rests_because: rests.map(|_| record.trouble().in_words().to_owned()).unwrap_or_default(),
+            host_rests_until_ms: rest.as_ref().map(|(until, _)| *until),
+            host_rests_because: rest.map(|(_, because)| because).unwrap_or_default(),
             host_state: self.host_state(&host, now)?.in_words().to_owned(),
             address_state: self
                 .address_state(&record.address, now)?
@@ -69,34 +43,6 @@ impl Keeper {
             blocks: self.blocks_of(&host, &record).map(super::blocking::message).collect(),
             address: record.address,
         })
-    }
-
-    pub(super) fn host_state(&self, host: &HostKey, now: i64) -> Result<State> {
-        let record = self.frontier.host(host)?;
-        let rests = politeness::clamp(now, record.next_allowed_ms) > now;
-        let mut has_work = false;
-        for crawl in self.crawls.keys() {
-            has_work |= self.frontier.has_work(*crawl, host)?;
-        }
-        Ok(match (record.lease_token != 0, rests, has_work) {
-            (true, ..) => State::Active,
-            (false, true, _) => State::Resting,
-            (false, false, true) => State::Waiting,
-            (false, false, false) => State::Done,
-        })
-    }
-
-    /// Of all hosts that were last found at the address. It rests after its work, even with nothing left to ask; `None`
-    /// when there is no address.
-    pub(super) fn address_state(&self, address: &str, now: i64) -> Result<Option<State>> {
-        if address.is_empty() {
-            return Ok(None);
-        }
-        let mut state = State::Done;
-        for host in self.frontier.hosts_at(address, HOSTS_LOOKED_AT)? {
-            state = state.max(self.host_state(&host, now)?);
-        }
-        Ok(Some(state))
     }
 
     fn verdict(&self, id: CrawlId, crawl: &ActiveCrawl, url: &CanonicalUrl) -> Result<CrawlVerdict> {

@@ -8,13 +8,13 @@ use seine_proto::monitor::v1::{
 };
 
 use super::blocking::message;
-use super::explain::State;
+use super::states::State;
 use super::{ActiveCrawl, Keeper};
 use crate::MonitorError;
 use crate::blocklist::HostPattern;
 use crate::frontier::record::HostRecord;
 use crate::frontier::{CrawlId, Result};
-use crate::politeness::{self, HostPace};
+use crate::politeness::HostPace;
 
 /// Hosts looked at per call; others are served in between.
 const LOOKED_AT_ONCE: usize = 1_000;
@@ -87,7 +87,7 @@ impl Keeper {
             host: host.as_str().to_owned(),
             state: state(self.host_state(host, now)?).into(),
             address: record.address.clone(),
-            rests_until_ms: Some(politeness::clamp(now, record.next_allowed_ms)).filter(|until| *until > now),
+            rests_until_ms: self.host_rest(host, now)?.map(|(until, _)| until),
             block: self.blocks_of(host, record).next().map(message),
         })
     }
@@ -101,7 +101,7 @@ impl Keeper {
         let crawls = crawls.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
         Ok(GetHostResponse {
             slot: u32::from(host.slot()),
-            rests_because: listed.rests_until_ms.map(|_| record.trouble().in_words().to_owned()).unwrap_or_default(),
+            rests_because: self.host_rest(&host, now)?.map(|(_, because)| because).unwrap_or_default(),
             address_state: self.address_state(&record.address, now)?.map_or(HostState::Unspecified, state).into(),
             blocks: self.blocks_of(&host, &record).map(message).collect(),
             robots: self.known_robots(&host)?,

@@ -15,8 +15,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use seine_proto::monitor::v1::{
-    Crawl, CrawlState, Credit, Discover, Heartbeat, Lease, Outcome, OutcomeKind, Pin, QueuedUrl, Refresh,
-    RefreshPolicy, ReturnLease, SetCrawlStateRequest, Settle, Settled, WantUrls,
+    Crawl, CrawlState, Credit, Discover, Heartbeat, Lease, Outcome, OutcomeKind, PausePer, Pin, Pinned, QueuedUrl,
+    Refresh, RefreshPolicy, ReturnLease, SetCrawlStateRequest, Settle, Settled, WantUrls,
 };
 
 use super::*;
@@ -272,6 +272,7 @@ fn a_general_pause_follows_so_many_requests_also_when_the_collector_is_lost() {
     let mut bench = Bench::new(dir.path(), clock.clone(), true);
     let mut settings = crawl("c", &["http://a.test/1", "http://a.test/2", "http://a.test/3"]);
     (settings.requests_before_pause, settings.pause_ms) = (Some(5), Some(60_000));
+    settings.set_pause_per(PausePer::Host);
     bench.add(settings);
     let lease = bench.hear_lease();
     assert_eq!(lease.pace.unwrap().request_allowance, 5);

@@ -61,10 +61,10 @@ impl Keeper {
         if at <= now + NOTABLE_REST_MS {
             return Ok(String::new());
         }
-        if record.next_allowed_ms <= now {
-            return Ok(format!("a failed page of {host} is tried again at {}", clock_time(at)));
-        }
-        Ok(rests(host.as_str(), at, record.trouble().in_words()))
+        Ok(match self.host_rest(&host, now)? {
+            Some((_, because)) => rests(host.as_str(), at, &because),
+            None => format!("a failed page of {host} is tried again at {}", clock_time(at)),
+        })
     }
 
     /// While one of them is well, pages are fetched.

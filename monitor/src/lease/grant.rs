@@ -72,6 +72,7 @@ impl Keeper {
 
     fn next_host_of(&mut self, crawl: CrawlId, now: i64) -> Result<Option<HostKey>> {
         let mut parked = false;
+        let mut looked_at = 0;
         for (ready_ms, host) in self.frontier.ready(crawl, HOSTS_LOOKED_AT)? {
             if ready_ms == PARKED {
                 break;
@@ -88,16 +89,20 @@ impl Keeper {
                 return Ok(None);
             }
             let mut record = self.frontier.host(&host)?;
-            let allowed_ms = politeness::clamp(now, record.next_allowed_ms);
-            if allowed_ms < record.next_allowed_ms {
+            let rests_ms = politeness::clamp(now, record.next_allowed_ms);
+            if rests_ms < record.next_allowed_ms {
                 // Written down, or it would lie as far ahead at each look.
-                record.next_allowed_ms = allowed_ms;
+                record.next_allowed_ms = rests_ms;
                 self.frontier.put_host(&record)?;
             }
+            self.bring_address_rest_within_bounds(&record.address, now)?;
+            let allowed_ms = self.allowed_from(&record, now)?;
             let look_at_ms = if record.lease_token != 0 || self.is_emptied(crawl, &host) {
                 now + LOOK_AGAIN_MS
             } else if allowed_ms > now + EARLY_MS {
                 allowed_ms
+            } else if self.is_all_promised(crawl, &host, &record)? {
+                now + LOOK_AGAIN_MS
             } else if self.pages_left_for(crawl, &host)? == Some(0) && !self.has_revisits(crawl, &host)? {
                 self.empty_if_full(crawl, &host)?;
                 now + NOTHING_WANTED_MS
@@ -106,6 +111,11 @@ impl Keeper {
             };
             self.frontier.requeue_host(crawl, &host, look_at_ms)?;
             self.grant_at_ms = self.grant_at_ms.min(look_at_ms - EARLY_MS);
+            looked_at += 1;
+        }
+        // Those behind them may go now: an address that rests can have any number of hosts.
+        if looked_at == HOSTS_LOOKED_AT {
+            self.grant_at_ms = now;
         }
         if parked {
             // More may stand behind those that were looked at, or nothing.
@@ -176,7 +186,7 @@ impl Keeper {
         let settings = self.crawls[&crawl].record.settings.clone();
         let Some(pace) = self.pace(crawl, host, record.crawl_delay_ms)? else { return Ok(()) };
         let lease_ms = self.config.lease.as_millis() as i64;
-        let rests_until_ms = politeness::clamp(now, record.next_allowed_ms).max(now);
+        let rests_until_ms = self.allowed_from(&record, now)?.max(now);
         let lease = ActiveLease {
             token,
             crawl,
@@ -191,6 +201,7 @@ impl Keeper {
             saved: 0,
             settled: 0,
             address: None,
+            allowed_by_name: false,
             address_busy: false,
             revoked: false,
             prepares: work == Work::Prepare,

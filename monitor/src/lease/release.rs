@@ -1,10 +1,8 @@
 //! Taking a host back: returned by its collector, expired, or lost with the collector. Also what happens to a lease while
-//! it lives: renewal, the pinned address, robots.txt.
-
-use std::net::IpAddr;
+//! it lives: renewal, robots.txt.
 
 use seine_common::host::HostKey;
-use seine_proto::monitor::v1::{Heartbeat, Pin, Pinned, Renewed, ReturnLease, RobotsFound, monitor_message::Message};
+use seine_proto::monitor::v1::{Heartbeat, Renewed, ReturnLease, RobotsFound, monitor_message::Message};
 
 use super::table::{ActiveLease, SessionId};
 use crate::crawl::MAX_DELAY_MS;
@@ -48,6 +46,7 @@ impl Keeper {
             saved: 0,
             settled: 0,
             address: record.address.parse().ok(),
+            allowed_by_name: record.allowed_by_name,
             address_busy: false,
             revoked: true,
             prepares: false,
@@ -76,6 +75,7 @@ impl Keeper {
             let slowness = i64::from(returned.rest_ms.min(MAX_DELAY_MS));
             record.rest_until(next.max(now + slowness), Trouble::None);
             pace.count_requests(&mut record, returned.requests, now);
+            self.count_at_address(&lease, pace, returned.requests, now)?;
         }
         self.frontier.release(lease.token, &record)?;
         let wait = if lease.address_busy { now + ADDRESS_BUSY_MS } else { now };
@@ -110,6 +110,7 @@ impl Keeper {
             (self.pace(lease.crawl, &lease.host, record.crawl_delay_ms)?, lease.request_allowance)
         {
             pace.count_requests(&mut record, allowed, now);
+            self.count_at_address(lease, pace, allowed, now)?;
         }
         self.frontier.release(lease.token, &record)?;
         self.put_back(lease, record.next_allowed_ms)
@@ -160,35 +161,6 @@ impl Keeper {
             }
         }
         self.send(session, Message::Renewed(Renewed { tokens }));
-    }
-
-    pub(crate) fn pin(&mut self, session: SessionId, pin: &Pin) -> Result<()> {
-        let Some(lease) = self.leases.held_by(pin.token, session) else { return Ok(()) };
-        let crawl = lease.crawl;
-        let limit = self.crawls.get(&crawl).map_or(0, |crawl| crawl.record.settings.hosts_per_ip() as usize);
-        let address = pin.address.parse::<IpAddr>().ok().map(|address| address.to_canonical());
-        let host = lease.host.clone();
-        let busy = address.is_some_and(|address| limit > 0 && self.leases.hosts_at(address) >= limit);
-        let go = !self.is_refused_at(&host, address)? && (pin.allowed_by_name || !busy);
-        if let Some(lease) = self.leases.held_by(pin.token, session) {
-            lease.address_busy = !go;
-            // Networks allowed by name are not counted: they would fill the limit of nobody.
-            lease.address = address.filter(|_| go && !pin.allowed_by_name);
-            let lease = lease.clone();
-            self.note_address(session, &lease, address)?;
-        }
-        self.send(session, Message::Pinned(Pinned { token: pin.token, go }));
-        Ok(())
-    }
-
-    /// The address of a lease counts after a restart too; that of a host is told to people.
-    fn note_address(&mut self, session: SessionId, lease: &ActiveLease, address: Option<IpAddr>) -> Result<()> {
-        if let (Some(_), Some(collector)) = (lease.address, self.collectors.get(&session)) {
-            self.frontier.put_lease(&lease.record(&collector.id, collector.embedded))?;
-        }
-        let record = self.frontier.host(&lease.host)?;
-        let address = address.map(|address| address.to_string()).unwrap_or_default();
-        if record.address == address { Ok(()) } else { self.frontier.move_host(&record, &address) }
     }
 
     pub(crate) fn keep_robots(&mut self, session: SessionId, found: RobotsFound) -> Result<()> {

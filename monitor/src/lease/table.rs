@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use seine_common::address::AddressKey;
 use seine_common::host::HostKey;
 
 use crate::frontier::CrawlId;
@@ -25,14 +26,17 @@ pub struct ActiveLease {
     pub rests_until_ms: i64,
     /// Between two requests to the host, as far as known.
     pub delay_ms: i64,
-    /// Requests that may be made before the host's general pause; `None` when there is none.
+    /// Requests that may be made before a general pause; `None` when there is none.
     pub request_allowance: Option<u32>,
     /// New pages that may be saved; `None` for no limit.
     pub allowance: Option<u64>,
     pub saved: u64,
     pub settled: u64,
+    /// The address that the collector was allowed to use.
     pub address: Option<IpAddr>,
-    /// The host's address had too many active hosts.
+    /// That address lies in a network that the crawl allows by name.
+    pub allowed_by_name: bool,
+    /// The host's address had no room for it.
     pub address_busy: bool,
     pub revoked: bool,
     /// Only address and robots.txt are to be found out.
@@ -74,8 +78,8 @@ impl LeaseTable {
         self.iter().filter(move |lease| lease.crawl == crawl)
     }
 
-    pub fn hosts_at(&self, address: IpAddr) -> usize {
-        self.iter().filter(|lease| lease.address == Some(address)).count()
+    pub fn at(&self, address: AddressKey) -> impl Iterator<Item = &ActiveLease> {
+        self.iter().filter(move |lease| lease.address.map(AddressKey::of) == Some(address))
     }
 
     /// Pages that active leases of the crawl may still save.
@@ -98,6 +102,7 @@ impl ActiveLease {
             embedded,
             address: self.address.map(|address| address.to_string()).unwrap_or_default(),
             request_allowance: self.request_allowance.unwrap_or(0),
+            allowed_by_name: self.allowed_by_name,
         }
     }
 }

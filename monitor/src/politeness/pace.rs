@@ -4,7 +4,7 @@
 //! of a lease that was lost count as many as it was allowed, so that no crash lets a pause be skipped.
 
 use seine_common::host::HostKey;
-use seine_proto::monitor::v1::Pace;
+use seine_proto::monitor::v1::{Pace, PausePer};
 
 use super::effective_delay_ms;
 use crate::crawl::CheckedCrawl;
@@ -21,6 +21,8 @@ pub struct HostPace {
     /// 0 means that there is no general pause.
     pub requests_before_pause: u32,
     pub pause_ms: i64,
+    /// The pause is that of the host's address (see [`super::AddressPause`]).
+    pub pauses_with_address: bool,
 }
 
 impl HostPace {
@@ -37,20 +39,26 @@ impl HostPace {
                 .and_then(|host| host.requests_before_pause)
                 .unwrap_or(settings.requests_before_pause()),
             pause_ms: i64::from(differing.and_then(|host| host.pause_ms).unwrap_or(settings.pause_ms())),
+            pauses_with_address: settings.pause_per() != PausePer::Host,
         }
     }
 
-    /// Requests that may still be made before the pause; `None` when there is none.
+    /// Whether the host has a general pause of its own.
+    fn pauses_alone(&self) -> bool {
+        self.requests_before_pause > 0 && !self.pauses_with_address
+    }
+
+    /// Requests that may still be made before the host's own pause; `None` when there is none.
     pub fn requests_left(&self, since_pause: u32) -> Option<u32> {
         // A pause that was due and not taken is taken after the next request.
-        (self.requests_before_pause > 0).then(|| self.requests_before_pause.saturating_sub(since_pause).max(1))
+        self.pauses_alone().then(|| self.requests_before_pause.saturating_sub(since_pause).max(1))
     }
 
     /// Counts requests made; when that is enough, the host rests from now on.
     pub fn count_requests(&self, record: &mut HostRecord, made: u32, now_ms: i64) {
         // Also for a crawl without a pause: another one may have it.
         record.requests_since_pause = record.requests_since_pause.saturating_add(made);
-        if self.requests_before_pause > 0 && record.requests_since_pause >= self.requests_before_pause {
+        if self.pauses_alone() && record.requests_since_pause >= self.requests_before_pause {
             record.requests_since_pause = 0;
             record.rest_until(now_ms + self.pause_ms, super::Trouble::Pause);
         }
@@ -109,7 +117,7 @@ mod tests {
         /// However the requests are spread over leases, never more than the limit fall between two pauses.
         #[test]
         fn no_more_requests_than_allowed_between_two_pauses(limit in 1u32..50, leases in prop::collection::vec(0u32..60, 1..40)) {
-            let pace = HostPace { delay_ms: 0, connections: 1, response_factor: 0.0, requests_before_pause: limit, pause_ms: 7 };
+            let pace = HostPace { delay_ms: 0, connections: 1, response_factor: 0.0, requests_before_pause: limit, pause_ms: 7, pauses_with_address: false };
             let mut record = HostRecord::default();
             let (mut now, mut since_rest) = (0, 0);
             for wanted in leases {

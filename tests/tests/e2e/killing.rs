@@ -104,7 +104,15 @@ fn kills_break_no_delay_no_pause_no_block_and_no_crawl_delay_of_any_of_twenty_ho
     }
     let web = FakeWeb::start(config);
     let seine = Seine::new();
-    let flags = ["--delay", "0.06", "--scope", "any", "--pause-after", "7", "--pause", "1.5s", "--attempts", "2"];
+    let flags = [
+        ["--delay", "0.06"],
+        ["--scope", "any"],
+        ["--pause-after", "7"],
+        ["--pause", "1.5s"],
+        ["--pause-per", "host"],
+        ["--attempts", "2"],
+    ]
+    .concat();
     for _ in 0..4 {
         let before = web.requests().len();
         let mut child = seine.crawl_command(&web.host_url(0, "/"), &flags).spawn().expect("seine can be started");

@@ -4,6 +4,7 @@
 
 mod completeness;
 mod politeness;
+mod addresses;
 mod https;
 mod killing;
 mod killing_the_indexer;

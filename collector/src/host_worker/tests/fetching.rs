@@ -77,7 +77,7 @@ fn a_page_that_is_confirmed_missing_is_withdrawn_after_the_answer_is_kept() {
     let known = QueuedUrl { revisit: Some(Box::new(revisit)), ..queued(1) };
     let mut bench = Bench::with(terms(), vec![known], &[]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     let (page, _) = bench.start_page();
     bench.tell(Event::Ended { page, ending: ending(OutcomeKind::NotFound), at_ms: 9, is_kept: true });
     let withdrawal = Action::Withdraw { page, url: format!("{HOST}/1") };
@@ -142,7 +142,7 @@ fn a_redirect_is_a_discovery_and_then_an_outcome() {
 fn the_eleventh_redirect_in_a_row_is_given_up() {
     let mut bench = Bench::with(terms(), vec![QueuedUrl { redirect_hops: 10, ..queued(1) }], &[]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     bench.sent.clear();
     let (page, _) = bench.start_page();
     bench.ended(page, redirect_to("http://example.org/target"));
@@ -235,7 +235,7 @@ fn unsettled_pages_are_bounded() {
         .collect();
     let mut bench = Bench::with(Terms { connections: 1000, ..terms() }, urls, &[]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     assert_eq!(bench.starts().len(), pages::MAX_UNSETTLED);
     bench.ended(1, ending(OutcomeKind::NotFound));
     assert!(bench.starts().is_empty());
@@ -259,7 +259,7 @@ fn known(number: u8, revisit: Revisit) -> QueuedUrl {
 fn revisiting(revisit: Revisit) -> Bench {
     let mut bench = Bench::with(terms(), vec![known(1, revisit)], &[]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     bench.sent.clear();
     bench.other.clear();
     bench
@@ -297,7 +297,7 @@ fn a_visit_on_its_way_to_the_archive_holds_no_connection() {
     let visits = [1, 2].map(|number| known(number, Revisit { archive: archive.clone(), ..Revisit::default() }));
     let mut bench = Bench::with(terms(), visits.into(), &[]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     let (page, _) = bench.start_page();
     bench.tell(Event::Fetched { page, status: 304, bytes: 0, at_ms: 9, freshness: Freshness::default() });
     assert_eq!(bench.start_page().1, "/2");

@@ -11,7 +11,7 @@ fn nothing_starts_before_the_pin_is_confirmed() {
     bench.address_found();
     assert!(matches!(&bench.sent[..], [Message::Pin(pin)] if pin.address == "93.184.216.34" && !pin.allowed_by_name));
     assert!(bench.starts().is_empty());
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     assert_eq!(bench.start_page().1, "/1");
 }
 
@@ -19,7 +19,7 @@ fn nothing_starts_before_the_pin_is_confirmed() {
 fn a_refused_pin_returns_the_lease_at_once() {
     let mut bench = Bench::new(terms(), &[1]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: false });
+    bench.tell(Event::Pinned { go: false, request_allowance: None });
     assert_eq!(bench.returned().unwrap().since_last_request_ms, None);
     assert!(bench.outcomes().is_empty());
 }
@@ -117,7 +117,7 @@ fn fresh_robots_that_came_with_the_lease_are_not_read_again() {
     let brought = Verdict::AllowAll.to_message(HOST, 1);
     let mut bench = Bench::with(Terms { ignore_robots: false, ..terms() }, vec![queued(1)], &[brought]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     assert_eq!(bench.start_page().1, "/1");
 }
 
@@ -170,10 +170,10 @@ fn a_hostile_robots_txt_is_matched_a_bounded_piece_per_turn() {
     let most_per_url = rules.decision(urls[0].url.strip_prefix(HOST).unwrap()).cost;
     let mut bench = Bench::with(Terms { ignore_robots: false, ..terms() }, urls, &[]);
     bench.address_found();
-    bench.tell(Event::Pinned { go: true });
+    bench.tell(Event::Pinned { go: true, request_allowance: None });
     bench.starts();
     let answer = RobotsAnswer::Verdict(Verdict::Rules(body));
-    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: None });
     bench.tell(Event::RobotsParsed { origin: HOST.into(), rules });
     let mut turns = 1;
     let mut before = 0;
@@ -195,8 +195,32 @@ fn ordinary_rules_are_matched_in_one_turn() {
     let mut bench = Bench::prepared(Terms { ignore_robots: false, ..terms() }, &(0..200).collect::<Vec<u8>>());
     bench.starts();
     let answer = RobotsAnswer::Verdict(Verdict::Rules(body.clone()));
-    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5 });
+    bench.tell(Event::RobotsAnswered { origin: HOST.into(), answer, at_ms: 5, record: None });
     bench.tell(Event::RobotsParsed { origin: HOST.into(), rules: Arc::new(Rules::parse(&body, "Seine")) });
     assert!(!bench.worker.has_more());
     assert_eq!(bench.outcomes().len(), 200);
+}
+
+#[test]
+fn a_port_that_browsers_refuse_is_not_asked_whatever_was_queued() {
+    let url = "http://example.org:25/".to_owned();
+    let queued = QueuedUrl { url: url.clone().into(), ..queued(1) };
+    let bench = Bench::with(Terms { host: "example.org:25".into(), ..terms() }, vec![queued], &[]);
+    assert_eq!(bench.outcomes(), [(url, OutcomeKind::Excluded)]);
+    assert!(bench.other.is_empty(), "not even the address is looked up");
+}
+
+#[test]
+fn a_robots_txt_that_redirects_to_a_refused_port_counts_as_unreadable() {
+    let mut bench = Bench::prepared(Terms { ignore_robots: false, ..terms() }, &[1]);
+    bench.starts();
+    let target = CanonicalUrl::parse("http://example.org:25/robots.txt").unwrap();
+    bench.tell(Event::RobotsAnswered {
+        origin: HOST.into(),
+        answer: RobotsAnswer::Redirect(target),
+        at_ms: 5,
+        record: None,
+    });
+    assert!(bench.starts().is_empty());
+    assert_eq!(bench.outcomes(), [(format!("{HOST}/1"), OutcomeKind::RobotsUnavailable)]);
 }
