@@ -183,7 +183,7 @@ impl<'p> Extraction<'p> {
                 self.outline.image();
             }
             Tag::Media => self.links.add(LinkKind::Media, attributes),
-            Tag::Object => self.links.add(LinkKind::Media, attributes),
+            Tag::Object => self.links.object(attributes),
             Tag::Quoted => self.links.add(LinkKind::Other, attributes),
             Tag::Link => self.links.link_element(attributes),
             Tag::Time => self.metadata.time(attributes),

@@ -127,6 +127,22 @@ impl LinkCollector {
         self.add(kind, attributes);
     }
 
+    /// `<object>` and `<applet>`. The classes of an applet stand where its codebase says.
+    pub fn object(&mut self, attributes: &Attributes) {
+        self.add(LinkKind::Media, attributes);
+        let codebase = attributes.get(Attribute::Codebase).unwrap_or_default();
+        let text = attributes.get(Attribute::Alt).unwrap_or_default();
+        if let Some(code) = attributes.get(Attribute::Code) {
+            self.push(LinkKind::Media, &below(codebase, &class_file(code.trim_ascii())), text, false);
+        }
+        let archives = attributes.get(Attribute::Archive).unwrap_or_default();
+        for archive in archives.split(|byte| *byte == b',' || byte.is_ascii_whitespace()) {
+            if !archive.is_empty() {
+                self.push(LinkKind::Media, &below(codebase, archive), &[], false);
+            }
+        }
+    }
+
     /// All that a tag refers to, with its text in an attribute if anywhere.
     pub fn add(&mut self, kind: LinkKind, attributes: &Attributes) {
         let mut follow = None;
@@ -227,6 +243,27 @@ impl LinkCollector {
         }
         links
     }
+}
+
+/// The file in which a class of an applet is: `code` names one or the other.
+fn class_file(code: &[u8]) -> Vec<u8> {
+    const SUFFIX: &[u8] = b".class";
+    if code.ends_with(SUFFIX) || code.contains(&b'/') {
+        return code.to_vec();
+    }
+    let path: Vec<u8> = code.iter().map(|byte| if *byte == b'.' { b'/' } else { *byte }).collect();
+    [&path, SUFFIX].concat()
+}
+
+/// A reference within a directory, as one reference.
+fn below(directory: &[u8], reference: &[u8]) -> Vec<u8> {
+    let directory = directory.trim_ascii();
+    let is_complete = reference.starts_with(b"/") || reference.windows(3).any(|window| window == b"://");
+    if directory.is_empty() || is_complete {
+        return reference.to_vec();
+    }
+    let slash: &[u8] = if directory.ends_with(b"/") { b"" } else { b"/" };
+    [directory, slash, reference].concat()
 }
 
 /// What incomplete links are completed from. `base` is what `<base>` says, as written.

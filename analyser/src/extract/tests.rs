@@ -257,6 +257,39 @@ fn every_element_that_carries_a_url_is_a_link_of_its_kind() {
 }
 
 #[test]
+fn the_classes_of_an_applet_stand_where_its_codebase_says() {
+    let found = |html: &str| kinds(html).into_iter().map(|(url, _)| url).collect::<Vec<_>>();
+    assert_eq!(found("<applet code=Clock.class></applet>"), ["Clock.class"]);
+    assert_eq!(found("<applet codebase=classes code='Clock.class'>"), ["classes/Clock.class"]);
+    assert_eq!(
+        found("<applet code=org.example.Clock codebase='../java/'>"),
+        ["http://example.org/java/org/example/Clock.class"]
+    );
+    assert_eq!(
+        found("<applet codebase=http://a.test/j code=Clock archive='one.jar, two.jar'>"),
+        ["http://a.test/j/Clock.class", "http://a.test/j/one.jar", "http://a.test/j/two.jar",]
+    );
+    assert_eq!(
+        found("<base href=/other/><applet code=/Clock.class archive=http://b.test/x.jar>"),
+        ["http://example.org/Clock.class", "http://b.test/x.jar",]
+    );
+    assert_eq!(
+        links("<applet code=Clock.class alt='the time'>"),
+        [link("http://example.org/dir/Clock.class", "the time")]
+    );
+}
+
+#[test]
+fn frames_areas_and_applets_are_links_as_anchors_and_pictures_are() {
+    use LinkKind::{Anchor, Area, Frame, Image, Media};
+    let html = "<base href=http://example.org/dir/><body background=b><a href=a></a><map><area href=m alt=x></map>\
+                <iframe src=i></iframe><img src=p><applet code=c.class></applet>";
+    let expected = [("b", Image), ("a", Anchor), ("m", Area), ("i", Frame), ("p", Image), ("c.class", Media)];
+    assert_eq!(kinds(html), expected.map(|(url, kind)| (url.to_owned(), kind)));
+    assert_eq!(kinds("<frameset><frame src=f></frameset>"), [("f".to_owned(), Frame)]);
+}
+
+#[test]
 fn pictures_in_several_sizes_are_several_links() {
     let html = "<img src=a srcset='b 1x, c,d 2x,  e(1,2) 3x ,data:x 4x'><source srcset='f, g'>";
     let found: Vec<String> = kinds(html).into_iter().map(|(url, _)| url).collect();

@@ -20,8 +20,11 @@ pub(crate) enum Attribute {
     Src,
     /// Also `imagesrcset`.
     Srcset,
-    /// `data` of objects, `archive` of applets.
     Data,
+    /// Of applets: files with their classes, the class that runs, and where both are.
+    Archive,
+    Code,
+    Codebase,
     /// `action` and `formaction`.
     Action,
     Cite,
@@ -71,7 +74,9 @@ impl Attribute {
             Tag::Frame | Tag::Iframe => matches!(attribute, Self::Src | Self::LongDescription),
             Tag::Img => matches!(attribute, Self::Src | Self::Srcset | Self::LongDescription | Self::Alt),
             Tag::Media => matches!(attribute, Self::Src | Self::Srcset | Self::Poster),
-            Tag::Object => attribute == Self::Data,
+            Tag::Object => {
+                matches!(attribute, Self::Data | Self::Archive | Self::Code | Self::Codebase | Self::Alt)
+            }
             Tag::Script => matches!(attribute, Self::Src | Self::Type | Self::Href | Self::PictureHref),
             Tag::Meta => matches!(
                 attribute,
@@ -101,7 +106,10 @@ impl Attribute {
             b"xlink:href" => Self::PictureHref,
             b"src" => Self::Src,
             b"srcset" | b"imagesrcset" => Self::Srcset,
-            b"data" | b"archive" => Self::Data,
+            b"data" => Self::Data,
+            b"archive" => Self::Archive,
+            b"code" => Self::Code,
+            b"codebase" => Self::Codebase,
             b"action" | b"formaction" => Self::Action,
             b"cite" => Self::Cite,
             b"background" => Self::Background,
