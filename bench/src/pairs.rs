@@ -40,17 +40,21 @@ pub async fn compare(
     Ok(done)
 }
 
-/// A line per figure: each pair's ratio, then the medians.
+/// A figure of a crawl: its name, how it is read, and the digits that are worth printing.
+type Figure = (&'static str, fn(&CrawlerRun) -> f64, usize);
+
+const FIGURES: [Figure; 4] = [
+    ("pages/s", CrawlerRun::pages_per_second, 0),
+    ("CPU s/1000 pages", CrawlerRun::cpu_per_1000, 2),
+    ("anonymous memory MB", |run| run.cost.peak_anon_mb, 0),
+    ("RSS MB", |run| run.cost.peak_rss_mb, 0),
+];
+
+/// A line per figure: the medians, and each pair's ratio.
 pub fn rows(pairs: &[Pair]) -> Vec<Vec<String>> {
-    let figures: [(&str, fn(&CrawlerRun) -> f64, usize); 4] = [
-        ("pages/s", CrawlerRun::pages_per_second, 0),
-        ("CPU s/1000 pages", CrawlerRun::cpu_per_1000, 2),
-        ("anonymous memory MB", |run| run.cost.peak_anon_mb, 0),
-        ("RSS MB", |run| run.cost.peak_rss_mb, 0),
-    ];
     let head = ["crawls in turns, medians", "before", "now", "ratio", "ratios of the pairs"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (name, figure, digits) in figures {
+    for (name, figure, digits) in FIGURES {
         let before = median(pairs.iter().map(|pair| figure(&pair.before)));
         let now = median(pairs.iter().map(|pair| figure(&pair.now)));
         let ratios: Vec<f64> = pairs.iter().map(|pair| figure(&pair.now) / figure(&pair.before)).collect();
