@@ -196,9 +196,8 @@ async fn a_page_that_cannot_be_kept_has_an_outcome_of_its_own_and_stops_no_other
     let web = Web::of_pages(TREE, "").await;
     let bench = start(settings(&web), &web, LineAnalyser { failures: 1.into(), ..LineAnalyser::default() });
     bench.done().await;
-    let state = bench.monitor.state();
-    assert_eq!((state.count(OutcomeKind::NotKept), state.count(OutcomeKind::Saved)), (1, 11));
-    drop(state);
+    let count = |kind| bench.monitor.state().count(kind);
+    assert_eq!((count(OutcomeKind::NotKept), count(OutcomeKind::Saved)), (1, 11));
     assert_eq!(web.paths().len(), 13);
     bench.stop().await;
 }

@@ -178,6 +178,7 @@ impl Lanes {
         self.large.waiting.push_back(Job { under_way, page, step: Step::ReadLarge });
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "what the page held so far ends here")]
     pub fn push_document(&mut self, under_way: UnderWay, page: FetchedPage, document: Document) {
         let _received = self.received_documents.hold(page.body.len());
         let under_way = UnderWay { _received, grown: None, place: None, ..under_way };

@@ -37,22 +37,23 @@ pub struct Supervised {
 
 impl Supervisor {
     /// Runs a tier, or waits for the end of one that runs by itself, until `stop` asks for its end.
-    pub fn watch<E: Display>(
+    pub fn watch<E: Display + Send + 'static>(
         &self,
         tier: &'static str,
         stop: CancellationToken,
         run: impl Future<Output = std::result::Result<(), E>> + Send + 'static,
-    ) -> Supervised
-    where
-        E: Send + 'static,
-    {
+    ) -> Supervised {
         let reporter = self.board.reporter(tier, TASK);
         let (first, asked) = (Arc::clone(&self.first), stop.clone());
         let task = AbortOnDropHandle::new(tokio::spawn(run));
         let watching: JoinHandle<()> = tokio::spawn(async move {
             let Some(reason) = reason_of(task.await, &asked) else { return };
             tracing::error!(tier, reason, "tier ended");
-            first.send_if_modified(|first| first.is_none() && first.insert(sentence(tier, &reason)).len() > 0);
+            first.send_if_modified(|first| {
+                let is_first = first.is_none();
+                first.get_or_insert_with(|| sentence(tier, &reason));
+                is_first
+            });
             reporter.report(Condition::Ended(reason));
         });
         Supervised { tier, stop, watching: AbortOnDropHandle::new(watching) }
