@@ -8,7 +8,7 @@
 //! web serves on threads of its own, so that a test which blocks its runtime does not slow it down.
 
 mod config;
-mod dice;
+pub mod dice;
 mod graph;
 mod text;
 mod filler;

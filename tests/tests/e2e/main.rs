@@ -11,6 +11,7 @@ mod killing_the_indexer;
 mod failing_disks;
 mod older_formats;
 mod rebuilding;
+mod damage;
 mod two_ways;
 mod order;
 mod scopes;
