@@ -3,6 +3,7 @@
 //! Nothing of Seine is imitated here. A test starts processes, asks them from the outside as a person or a script would,
 //! and looks at what the test web saw and what is on disk. Every process is killed when its handle is dropped.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -54,7 +55,10 @@ pub struct Document {
 
 impl Default for Seine {
     fn default() -> Self {
-        Self { data: tempfile::tempdir().expect("a temporary directory can be made") }
+        // As Seine itself makes one: others may not look into it.
+        let private = std::fs::Permissions::from_mode(0o700);
+        let data = tempfile::Builder::new().permissions(private).tempdir();
+        Self { data: data.expect("a temporary directory can be made") }
     }
 }
 

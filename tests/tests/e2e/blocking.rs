@@ -79,7 +79,7 @@ fn hosts_in_a_blocked_network_and_below_a_blocked_domain_are_never_asked() {
         let web = FakeWeb::start(FakeWebConfig::small(3).with_named_hosts(1));
         let seine = Seine::new();
         // A directory comes to be with its first crawl; this one finds nothing.
-        assert_eq!(seine.crawl("http://127.0.0.1:1/", &["--delay", "0", "--attempts", "1"]).code, 1);
+        assert_eq!(seine.crawl("http://127.0.0.1:2/", &["--delay", "0", "--attempts", "1"]).code, 1);
         json(&seine, &["hosts", "block", pattern, "--reason", "not ours"]);
         let (url, resolve) = (web.host_url(0, "/"), web.resolve_args().remove(0));
         let flags = ["--resolve", &resolve, "--delay", "0"];
@@ -96,7 +96,7 @@ fn hosts_in_a_blocked_network_and_below_a_blocked_domain_are_never_asked() {
 #[test]
 fn a_pattern_that_names_no_host_is_refused_with_what_to_write() {
     let seine = Seine::new();
-    assert_eq!(seine.crawl("http://127.0.0.1:1/", &["--delay", "0", "--attempts", "1"]).code, 1);
+    assert_eq!(seine.crawl("http://127.0.0.1:2/", &["--delay", "0", "--attempts", "1"]).code, 1);
     for wrong in ["http://example.org/", "*", "10.0.0.0/99"] {
         let output = seine.run(&["hosts", "block", wrong]);
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -131,7 +131,7 @@ fn what_is_not_text_in_the_environment_or_a_path_is_no_panic() {
     assert!(code == Some(1) && stderr.contains("no data directory"), "{code:?} {stderr}");
     // Words must be text, paths need not.
     let crawl = |data: &std::path::Path| {
-        let words = ["crawl", "http://127.0.0.1:1/", "--allow-net", "127.0.0.0/8", "--delay", "0", "--json", "--data"];
+        let words = ["crawl", "http://127.0.0.1:2/", "--allow-net", "127.0.0.0/8", "--delay", "0", "--json", "--data"];
         Command::new(binary("seine")).args(words).arg(data).output().unwrap()
     };
     let output = crawl(&directory.path().join(broken));

@@ -1,4 +1,4 @@
-//! A bit that flips, a file that is cut or missing: the program starts, says so, and every page whose log entry and archive
+//! A bit that flips, a file that is cut: the program starts, says so, and every page whose log entry and archive
 //! record are whole is found, exported and in the rebuilt index.
 //!
 //! Most cases open the tiers in this process, with the code that the program runs; some start the program.
@@ -111,7 +111,7 @@ fn a_damaged_frontier_is_refused_by_name_while_search_and_export_go_on() {
             false => std::fs::write(&file, bytes).unwrap(),
         }
 
-        let crawl = [&["crawl", "http://127.0.0.1:9/"], ALLOW_LOOPBACK.as_slice()].concat();
+        let crawl = [&["crawl", "http://127.0.0.1:2/"], ALLOW_LOOPBACK.as_slice()].concat();
         for words in [&crawl[..], &["crawls", "list"]] {
             let refused = seine.run(words);
             let said = String::from_utf8_lossy(&refused.stderr).into_owned();

@@ -41,7 +41,7 @@ fn a_crawl_on_a_directory_that_a_server_holds_is_done_by_it_and_can_be_searched_
     let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
     assert_eq!((run.code, run.count("pages")), (0, 41), "{run:?}");
     assert!(run.stderr.contains("--again"), "{}", run.stderr);
-    let nothing = seine.crawl("http://127.0.0.1:1/", &["--delay", "0", "--attempts", "1"]);
+    let nothing = seine.crawl("http://127.0.0.1:2/", &["--delay", "0", "--attempts", "1"]);
     assert_eq!((nothing.code, nothing.count("failed")), (1, 1), "{nothing:?}");
     drop(server);
 }
