@@ -118,7 +118,10 @@ fn known_differences_are_as_they_are_told() {
     }
 }
 
-fn file(groups: &[(Vec<&str>, Vec<(bool, String)>)]) -> String {
+/// User agents and their rules, each allowing or not.
+type Group<'a> = (Vec<&'a str>, Vec<(bool, String)>);
+
+fn file(groups: &[Group]) -> String {
     let mut file = String::new();
     for (agents, rules) in groups {
         file.extend(agents.iter().map(|agent| format!("User-agent: {agent}\n")));
