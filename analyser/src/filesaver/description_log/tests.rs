@@ -48,7 +48,7 @@ fn filled(dir: &Path) -> Vec<u64> {
 /// Numbers of the entries that can be read, and the damaged stretches between them.
 fn read(dir: &Path) -> (Vec<u64>, Vec<Damaged>) {
     let log = open(dir);
-    let (end, mut reader) = (log.end(), LogReader::new(log.segments.clone()));
+    let (end, mut reader) = (log.end(), LogReader::new(log.segments));
     let (mut offset, mut numbers, mut damaged) = (0, Vec::new(), Vec::new());
     while offset < end {
         let batch = reader.read(offset, end).unwrap();
