@@ -205,7 +205,7 @@ mod tests {
         let excludes = |settings: &Crawl| CheckedCrawl::compile(settings.clone(), &[]).unwrap().excludes(&url, 1);
         assert_eq!(excludes(&settings).as_deref(), Some("filter f rule 1: deny path = /x"));
         assert_eq!(excludes(&Crawl { generation: None, ..settings.clone() }), None);
-        let start = Crawl { seeds: vec!["http://example.org/x".into()], ..settings.clone() };
+        let start = Crawl { seeds: vec!["http://example.org/x".into()], ..settings };
         let refusal = CheckedCrawl::compile(start, &[]).unwrap().refuse_excluded_seeds().unwrap_err().to_string();
         assert!(refusal.contains("rule 1"), "{refusal}");
     }

@@ -110,7 +110,7 @@ fn the_hosts_of_an_address_share_its_requests_and_rest_together() {
     // The process dies; of the last three requests nobody knows, so they count as made.
     drop(bench);
 
-    let mut bench = Bench::new(dir.path(), clock.clone(), true);
+    let mut bench = Bench::new(dir.path(), clock, true);
     bench.advance(50_000);
     assert!(bench.silent(), "every host of the address rests");
     for lease in &leases {
