@@ -152,7 +152,10 @@ impl OriginClient {
         let is_visit = status == StatusCode::NOT_MODIFIED && known.archive.is_some();
         if !status.is_success() && !is_visit {
             let ending = Ending::of_answer(url, status.as_u16(), response.headers(), fetched_at_ms);
-            if !limits.keeps_answers || status == StatusCode::NOT_MODIFIED {
+            // That a host asks for patience must reach the Monitor before anything is written: killed in between, we would
+            // ask again too soon.
+            let is_urgent = ending.kind == OutcomeKind::SlowDown;
+            if !limits.keeps_answers || status == StatusCode::NOT_MODIFIED || is_urgent {
                 body::drain(&mut response).await;
                 return Err(ending.into());
             }

@@ -78,7 +78,9 @@ async fn attempt(
         }),
     };
     if let Some(answer) = told_by_head {
-        let kept = match keeps_answers {
+        // As with pages: a host that asks for patience is heard at once.
+        let is_urgent = matches!(answer, RobotsAnswer::Verdict(Verdict::SlowDown { .. }));
+        let kept = match keeps_answers && !is_urgent {
             true => Some(Answer::read(url, &sent, response, at_ms).await),
             false => {
                 body::drain(&mut response).await;

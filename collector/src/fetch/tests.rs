@@ -312,7 +312,7 @@ async fn an_answer_that_is_no_page_is_kept_with_both_heads_and_the_beginning_of_
         ),
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", Then::KeepOpen, 404, 0, ""),
         (&format!("HTTP/1.1 500 Broken\r\n\r\n{long}"), Then::Close, 500, 64 << 10, "length"),
-        ("HTTP/1.1 503 Busy\r\nContent-Length: 9\r\n\r\nnow", Then::Close, 503, 3, "disconnect"),
+        ("HTTP/1.1 500 Error\r\nContent-Length: 9\r\n\r\nnow", Then::Close, 500, 3, "disconnect"),
         ("HTTP/1.1 410 Gone\r\nContent-Length: 9\r\n\r\nnow", Then::KeepOpen, 410, 3, "time"),
     ] {
         let server = serve(answer, then).await;
