@@ -201,7 +201,7 @@ impl Planner<'_> {
         let mut known = Vec::new();
         let mut most = 0;
         for stem in &forms.stems {
-            let documents = self.vocabulary.frequency(stem)?;
+            let documents = self.vocabulary.frequency_anywhere(stem)?;
             most = most.max(documents);
             if documents > 0 {
                 known.push(term(stem, 1.0));
@@ -210,7 +210,7 @@ impl Planner<'_> {
         if known.is_empty() {
             // Typed without the marks that its language needs to know the ending.
             let written = forms.written();
-            most = self.vocabulary.frequency(&written)?;
+            most = self.vocabulary.frequency_anywhere(&written)?;
             if most > 0 {
                 known.push(term(written, 1.0));
             }

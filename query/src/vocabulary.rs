@@ -49,6 +49,16 @@ impl<'a> Vocabulary<'a> {
         Ok(of(self.fields.text)?.max(of(self.fields.title)?).max(of(self.fields.anchors)?))
     }
 
+    /// As [`frequency`](Self::frequency), counting headings, menus, footers and addresses too: a word that stands on a page
+    /// at all is a word.
+    pub fn frequency_anywhere(&self, term: &str) -> tantivy::Result<u64> {
+        let mut most = self.frequency(term)?;
+        for field in [self.fields.summary, self.fields.rest, self.fields.address] {
+            most = most.max(self.searcher.doc_freq(&Term::from_field_text(field, term))?);
+        }
+        Ok(most)
+    }
+
     /// The most frequent terms that begin so, as stems or as written.
     pub fn beginning_with(&self, prefix: &str, most: usize) -> tantivy::Result<Vec<String>> {
         let mut found: HashMap<String, u64> = HashMap::new();

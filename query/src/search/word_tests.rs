@@ -132,6 +132,17 @@ fn a_misspelled_word_finds_what_was_meant_unless_the_index_knows_it() {
 }
 
 #[test]
+fn a_word_that_stands_only_around_the_text_is_not_taken_for_a_mistake() {
+    let mut index = TestIndex::absent();
+    let around = |url: &str, text: &str| Page { rest: "Imprint of a fake web".to_owned(), ..page(url, "", text) };
+    index.add([around("http://a.example/1", "bread to bake"), around("http://a.example/fane/2", "lakes")]);
+    let service = index.service();
+    let answer = service.search(&SearchRequest::new("fake")).unwrap();
+    assert_eq!((answer.total, answer.did_you_mean), (2, None));
+    assert_eq!(found(&service, "fane"), ["http://a.example/fane/2"]);
+}
+
+#[test]
 fn a_query_of_many_beginnings_and_unknown_words_is_answered() {
     let text: String = (0..2_000).map(|number| format!("ab{number} ")).collect();
     let index = TestIndex::of(&[("http://a.example/1", "", &text)]);
