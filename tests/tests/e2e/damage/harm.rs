@@ -19,6 +19,7 @@ enum Kind {
     Nothing,
     Flip { byte: u64, bit: u8 },
     Cut { length: u64 },
+    Missing,
 }
 
 impl Harm {
@@ -33,7 +34,8 @@ impl Harm {
         let file = dice.pick(&files).clone();
         let length = directory.length(&file);
         let kind = match dice.below(10) {
-            0..=3 => Kind::Cut { length: dice.below(length.max(1) as usize) as u64 },
+            0 => Kind::Missing,
+            1..=3 => Kind::Cut { length: dice.below(length.max(1) as usize) as u64 },
             _ if length == 0 => Kind::Cut { length: 0 },
             _ => Kind::Flip { byte: dice.below(length as usize) as u64, bit: dice.below(8) as u8 },
         };
@@ -44,6 +46,7 @@ impl Harm {
         let path = data.join(&self.file);
         match self.kind {
             Kind::Nothing => {}
+            Kind::Missing => fs::remove_file(path).expect("the file can be removed"),
             Kind::Cut { length } => {
                 let file = fs::File::options().write(true).open(path).expect("the file can be opened");
                 file.set_len(length).expect("the file can be cut");
@@ -61,16 +64,15 @@ impl Harm {
         file == self.file
             && match self.kind {
                 Kind::Nothing => false,
+                Kind::Missing => true,
                 Kind::Cut { length } => length < range.end,
                 Kind::Flip { byte, .. } => range.contains(&byte),
             }
     }
-}
 
-impl Harm {
     /// Whether the file ends earlier than it did.
     pub fn shortens(&self, file: &Path) -> bool {
-        file == self.file && matches!(self.kind, Kind::Cut { .. })
+        file == self.file && matches!(self.kind, Kind::Cut { .. } | Kind::Missing)
     }
 }
 
