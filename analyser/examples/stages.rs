@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_analyser::rpc::AnalyserService;
 use seine_analyser::{AnalyserConfig, analyse};
-use seine_common::transport;
+use seine_node::transport;
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, analyse_response::Event};
 use seine_proto::common::v1::{FetchedPage, Header, LeaseRef};

@@ -36,9 +36,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use seine_common::data_dir::sync_directory;
-use seine_common::health::Reporter;
 use seine_common::limits::{MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
 use seine_common::panics::{self, ThreadEnd};
+use seine_node::health::Reporter;
 use seine_proto::common::v1::{ArchivePosition, Withdrawn};
 use seine_proto::filesaver::v1::filesaver_server::FilesaverServer;
 use seine_proto::filesaver::v1::{LogEntry, log_entry::Entry};

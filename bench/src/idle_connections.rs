@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use seine_common::descriptors;
+use seine_node::descriptors;
 use serde::Serialize;
 
 use crate::search::Latencies;

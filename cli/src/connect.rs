@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint};
 use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_common::transport;
+use seine_node::transport;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::indexer::v1::indexer_client::IndexerClient;
 use seine_proto::monitor::v1::ListNodesRequest;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use seine_common::config::Config;
 use seine_common::data_dir::DataDir;
-use seine_common::shutdown::Shutdown;
+use seine_node::shutdown::Shutdown;
 use seine_proto::filesaver::v1::{LogEndRequest, SealRequest};
 use seine_proto::indexer::v1::{FlushRequest, StatusRequest};
 use seine_proto::monitor::v1::{AddCrawlRequest, Crawl, CrawlState, CrawlStatus, GetCrawlRequest};

@@ -20,7 +20,7 @@ mod warc;
 use std::path::Path;
 
 use seine_common::config::Config;
-use seine_common::shutdown::Shutdown;
+use seine_node::shutdown::Shutdown;
 use serde_json::json;
 
 use crate::End;

@@ -78,9 +78,9 @@ impl From<seine_common::data_dir::DataDirError> for Failure {
     }
 }
 
-impl From<seine_common::transport::TransportError> for Failure {
-    fn from(error: seine_common::transport::TransportError) -> Self {
-        use seine_common::transport::TransportError;
+impl From<seine_node::transport::TransportError> for Failure {
+    fn from(error: seine_node::transport::TransportError) -> Self {
+        use seine_node::transport::TransportError;
         match error {
             TransportError::NotLoopback(_) | TransportError::NotAnAddress(_) => Self::usage(error),
             TransportError::Listen(..) | TransportError::Serve(_) => Self::failed(error),

@@ -27,9 +27,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use seine_analyser::convert::worker::{self, WorkerLimits};
-use seine_common::descriptors;
-use seine_common::shutdown::INTERRUPTED;
-use seine_common::telemetry;
+use seine_node::descriptors;
+use seine_node::shutdown::INTERRUPTED;
+use seine_node::telemetry;
 
 use args::{Arguments, Command, ConfigCommand, IndexCommand, WorkerArguments};
 use failure::Result;

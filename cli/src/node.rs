@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use seine_common::config::Config;
 use seine_common::data_dir::DataDir;
-use seine_common::shutdown::Shutdown;
+use seine_node::shutdown::Shutdown;
 
 use crate::End;
 use crate::args::{NodeArguments, Role};

@@ -9,7 +9,6 @@
 //! Life cycle: [`Process::start`] opens stores and binds ports → [`Process::stop_collecting`] lets the collector finish
 //! what is under way → [`Process::close`] ends the rest: indexer, filesaver, monitor, server, each with its own deadline.
 
-mod directory;
 mod disks;
 mod health;
 mod server;
@@ -28,12 +27,12 @@ use seine_collector::{Collector, CollectorConfig};
 use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint, TierLock};
-use seine_common::transport::{self, MemoryDialer};
 use seine_indexer::Indexer;
 use seine_monitor::crawl::defaults::defaults;
 use seine_monitor::keeper::Durability;
-use seine_monitor::nodes::NodeTable;
 use seine_monitor::{Monitor, MonitorConfig};
+use seine_node::membership::{self, Directory, NodeTable};
+use seine_node::transport::{self, MemoryDialer};
 use seine_query::QueryService;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
@@ -42,7 +41,6 @@ use tonic::transport::Channel;
 use crate::args::Role;
 use crate::connect::{self, Services};
 use crate::failure::{Failure, Result};
-use directory::Directory;
 use health::Health;
 use supervise::{Supervised, Supervisor};
 
@@ -86,7 +84,7 @@ pub struct Process {
 struct Channels {
     roles: BTreeSet<&'static str>,
     dialer: MemoryDialer,
-    directory: directory::Channels,
+    directory: membership::Channels,
     monitor: Option<Channel>,
 }
 
@@ -118,7 +116,7 @@ impl Process {
         let channels = Channels {
             roles: roles.clone(),
             dialer,
-            directory: directory::Channels::default(),
+            directory: membership::Channels::default(),
             monitor: monitor_channel.clone(),
         };
         let mut routes = RoutesBuilder::default();

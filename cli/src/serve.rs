@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use seine_common::config::Config;
 use seine_common::data_dir::DataDir;
-use seine_common::shutdown::Shutdown;
-use seine_common::telemetry;
+use seine_node::shutdown::Shutdown;
+use seine_node::telemetry;
 use tokio::net::TcpListener;
 
 use crate::End;

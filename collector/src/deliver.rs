@@ -13,8 +13,8 @@ mod outage;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use seine_common::health::Reporter;
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::health::Reporter;
 use seine_proto::analyser::v1::analyse_response::Event as Answer;
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse};

@@ -22,7 +22,7 @@ pub mod metrics;
 use std::sync::Arc;
 use std::time::Duration;
 
-use seine_common::health::Reporter;
+use seine_node::health::Reporter;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;

@@ -15,7 +15,7 @@ use analyser::LineAnalyser;
 use bytes::Bytes;
 use monitor::{FakeMonitor, Service, Settings};
 use seine_collector::{Collector, CollectorConfig};
-use seine_common::transport;
+use seine_node::transport;
 use seine_proto::analyser::v1::analyser_server::AnalyserServer;
 use seine_proto::monitor::v1::work_server::WorkServer;
 use seine_proto::monitor::v1::{Crawl, OutcomeKind};

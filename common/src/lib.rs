@@ -4,8 +4,7 @@
 //! [`admission::Admission`] take it in; its [`fingerprint`] says whether it was seen, its [`document_id`] names its
 //! document; [`address`] says which machines may be contacted for it, [`robots`] what it asks of robots, and
 //! [`filter::Filters`] whether it is followed and indexed.
-//! [`clock`], [`telemetry`], [`transport`] over bounded [`connections`] within the process's [`descriptors`], [`shutdown`] and
-//! [`data_dir`] carry the services themselves; [`health`] tells how they are.
+//! [`config`], [`clock`], [`data_dir`], [`disk`] and [`panics`] carry the services themselves.
 
 pub mod url;
 pub mod host;
@@ -21,11 +20,5 @@ pub mod limits;
 pub mod config;
 pub mod clock;
 pub mod data_dir;
-pub mod descriptors;
-pub mod connections;
-pub mod transport;
-pub mod telemetry;
-pub mod shutdown;
-pub mod health;
 pub mod panics;
 pub mod disk;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use seine_common::health::Reporter;
+use seine_node::health::Reporter;
 use seine_proto::indexer::v1::indexer_server::IndexerServer;
 use tantivy::{IndexReader, ReloadPolicy};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
-use seine_common::transport;
 use seine_indexer::{Indexer, IndexerConfig, IndexerError, publish};
+use seine_node::transport;
 use seine_proto::common::v1::Withdrawn;
 use seine_proto::common::v1::{Description, FetchedPage, LeaseRef};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;

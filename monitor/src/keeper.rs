@@ -47,10 +47,10 @@ use crate::crawl::{CheckedCrawl, defaults};
 use crate::frontier::record::CrawlRecord;
 use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
 use crate::lease::table::{LeaseTable, SessionId};
-use crate::nodes::{NodeTable, NodeTrouble};
 use crate::slots::SlotMap;
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
+use seine_node::membership::{NodeTable, NodeTrouble};
 
 /// Commands waiting for the keeper; a full channel slows the senders down.
 const COMMANDS: usize = 1024;

@@ -1,11 +1,11 @@
 //! The Monitor: knows every URL of every crawl, decides which host may be visited when, and hands out work.
 //!
 //! A crawl is added ([`crawl`]); its seeds and every link found later enter the [`frontier`] once; [`politeness`] says
-//! when a host may be asked again, [`blocklist`] which hosts are not asked at all; [`lease`] gives a host to one collector at a time, the one that [`slots`] prefers if it
-//! can, and takes back what became of its pages; [`visit`] is what a visit changes in what is known of a URL, and
-//! [`refresh`] when the next one is; [`keeper`] is the one thread that owns all of this; [`rpc`] is how collectors and
-//! people reach it; [`nodes`] remembers who else runs and how they are: nothing is handed out while a disk is full. The Monitor never touches the
-//! network beyond its own gRPC server.
+//! when a host may be asked again, [`blocklist`] which hosts are not asked at all; [`lease`] gives a host to one collector at
+//! a time, the one that [`slots`] prefers if it can, and takes back what became of its pages; [`visit`] is what a visit
+//! changes in what is known of a URL, and [`refresh`] when the next one is; [`keeper`] is the one thread that owns all of
+//! this; [`rpc`] is how collectors and people reach it. It knows [who else runs](seine_node::membership) and how they are:
+//! nothing is handed out while a disk is full. The Monitor never touches the network beyond its own gRPC server.
 
 pub mod crawl;
 pub mod frontier;
@@ -16,7 +16,6 @@ pub mod refresh;
 pub mod slots;
 pub mod lease;
 pub mod keeper;
-pub mod nodes;
 pub mod rpc;
 mod error;
 mod metrics;

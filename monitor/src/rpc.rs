@@ -11,7 +11,7 @@ use seine_proto::monitor::v1::work_server::WorkServer;
 use tonic::service::RoutesBuilder;
 
 use crate::Monitor;
-use crate::nodes::NodeTable;
+use seine_node::membership::NodeTable;
 
 /// Adds all services of the Monitor. Admin calls must present the token.
 pub fn add_services(routes: &mut RoutesBuilder, monitor: &Monitor, nodes: NodeTable, admin_token: String) {

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use seine_common::document_id::DocumentId;
-use seine_common::health::HealthBoard;
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
 use seine_indexer::tokenizer::unmarked;
+use seine_node::health::HealthBoard;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use tantivy::schema::{Field, Value};
 use tantivy::{Searcher, TantivyDocument};

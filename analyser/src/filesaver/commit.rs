@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use seine_common::health::Reporter;
+use seine_node::health::Reporter;
 use seine_proto::common::v1::ArchivePosition;
 use seine_proto::filesaver::v1::{SaveResponse, SavedRecord, save_response};
 use tokio::sync::mpsc::{OwnedPermit, Receiver};

@@ -8,7 +8,7 @@ use seine_analyser::AnalyserConfig;
 use seine_analyser::filesaver::{Filesaver, FilesaverService};
 use seine_analyser::rpc::AnalyserService;
 use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_common::transport::{self, MemoryDialer};
+use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse, analyse_response::Event};
 use seine_proto::filesaver::v1::filesaver_server::FilesaverServer;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use seine_analyser::convert::ConverterConfig;
 use seine_analyser::rpc::AnalyserService;
 use seine_analyser::{AnalyserConfig, HeldBytes};
-use seine_common::transport::{self, MemoryDialer};
+use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, analyse_response::Event};
 use seine_proto::common::v1::Header;

@@ -10,7 +10,7 @@ use flate2::bufread::GzDecoder;
 use futures::StreamExt;
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_common::transport::{self, MemoryDialer};
+use seine_node::transport::{self, MemoryDialer};
 use seine_proto::common::v1::{ArchivePosition, Description, FetchedPage, Header, LeaseRef};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{

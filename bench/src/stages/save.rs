@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use seine_analyser::filesaver::{Filesaver, FilesaverConfig};
 use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_common::transport;
+use seine_node::transport;
 use seine_proto::common::v1::{Description, FetchedPage};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{SaveRequest, save_response};

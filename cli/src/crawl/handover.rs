@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint};
-use seine_common::shutdown::Shutdown;
+use seine_node::shutdown::Shutdown;
 use seine_proto::monitor::v1::{Crawl, CrawlState};
 
 use super::report::{Ending, Summary};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use seine_common::disk::DiskWatch;
-use seine_common::health::{Condition, HealthBoard, Reporter};
+use seine_node::health::{Condition, HealthBoard, Reporter};
 use tokio_util::sync::CancellationToken;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);

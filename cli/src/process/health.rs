@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use clap::ValueEnum;
-use seine_common::health::{Condition, HealthBoard};
+use seine_node::health::{Condition, HealthBoard};
 use seine_proto::analyser::v1::analyser_server;
 use seine_proto::filesaver::v1::filesaver_server;
 use seine_proto::indexer::v1::indexer_server;

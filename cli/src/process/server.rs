@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
-use seine_common::transport::{self, MemoryListener, TransportError};
+use seine_node::transport::{self, MemoryListener, TransportError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;

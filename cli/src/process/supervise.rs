@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use seine_common::health::{Condition, HealthBoard};
 use seine_common::panics;
+use seine_node::health::{Condition, HealthBoard};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use seine_common::health::{Condition, HealthBoard};
-use seine_common::transport;
+use seine_node::health::{Condition, HealthBoard};
+use seine_node::transport;
 use seine_proto::analyser::v1::analyser_server::{Analyser, AnalyserServer};
 use seine_proto::analyser::v1::{ParsedPage, SavedPage};
 use tonic::{Request, Response, Status};

@@ -13,7 +13,7 @@ use tonic::{Request, Response, Status};
 
 use crate::Monitor;
 use crate::keeper::Command;
-use crate::nodes::NodeTable;
+use seine_node::membership::NodeTable;
 
 pub(super) struct AdminService {
     monitor: Monitor,

@@ -6,7 +6,7 @@ use tonic::{Request, Response, Status};
 
 use crate::Monitor;
 use crate::keeper::Command;
-use crate::nodes::NodeTable;
+use seine_node::membership::NodeTable;
 
 pub(super) struct NodesService {
     nodes: NodeTable,

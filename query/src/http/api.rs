@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use seine_common::health::Condition;
+use seine_node::health::Condition;
 use serde::Serialize;
 
 use super::parameters::Parameters;

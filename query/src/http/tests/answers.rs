@@ -1,7 +1,7 @@
 //! The JSON interface.
 
 use seine_common::config::WebConfig;
-use seine_common::health::{Condition, HealthBoard};
+use seine_node::health::{Condition, HealthBoard};
 use serde_json::Value;
 
 use super::{rivers, serve, serve_service};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_common::transport;
 use seine_indexer::{Indexer, IndexerConfig};
+use seine_node::transport;
 use seine_proto::common::v1::{ArchivePosition, Description};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{FollowRequest, LogEndRequest, ReadForm, ReadRequest, log_entry::Entry, read_request};

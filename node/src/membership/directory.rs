@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use seine_common::health::{Condition, HealthBoard};
-use seine_common::transport::tcp_endpoint;
-use seine_monitor::nodes::NodeTable;
+use crate::health::{Condition, HealthBoard};
+use crate::membership::NodeTable;
+use crate::transport::tcp_endpoint;
 use seine_proto::monitor::v1::nodes_client::NodesClient;
 use seine_proto::monitor::v1::{NodeInfo, RegisterRequest, Trouble};
 use tokio::sync::mpsc::Sender;
