@@ -304,7 +304,6 @@ fn prepare(data: &DataDir, is_monitor: bool) -> Result<()> {
 
 fn monitor_config(config: &Config) -> Result<MonitorConfig> {
     Ok(MonitorConfig {
-        request_timeout: config.fetch.request_timeout + config.fetch.connect_timeout,
         durability: if config.store.sync { Durability::Sync } else { Durability::Os },
         collector_memory: config.fetch.memory_bytes,
         collector_load: config.fetch.max_load,

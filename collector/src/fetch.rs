@@ -109,6 +109,7 @@ impl OriginClient {
 
     /// Makes one request, and makes sure of who answered.
     async fn send(&self, request: Request, number: u64) -> Result<Response, Ending> {
+        self.wire.check_lease().map_err(|over| Ending::new(OutcomeKind::ConnectionFailed, over.to_string()))?;
         let response = self.client.execute(request).await.map_err(|error| Ending::of_error(&error))?;
         self.wire.answered(number);
         match response.remote_addr() {

@@ -5,6 +5,10 @@
 //! it is met, read robots.txt → fetch in strategy order ([`window`]) at the host's pace ([`pacing`]) → when nothing is
 //! left, or it was told to, finish what is under way ([`pages`]) and return the lease.
 //!
+//! The lease outlives the stream to the Monitor: while there is none, the worker goes on for as long as the lease lasts, and
+//! says again on the next stream what is [`unconfirmed`]. A lease that ends unrenewed has its connections closed; what was
+//! fetched is kept until the Monitor says whether it goes on.
+//!
 //! Invariants: nothing starts before the pin is confirmed, after the usable part of the lease, or before the delay;
 //! a page is settled after its links were sent, and the Monitor hears of an answer that is kept after the archive has it;
 //! the lease is returned with nothing under way.
@@ -17,6 +21,7 @@ pub mod origins;
 pub mod pages;
 mod progress;
 mod answer_record;
+mod unconfirmed;
 pub mod driver;
 
 use std::collections::HashMap;
@@ -32,6 +37,7 @@ use self::origins::{Origins, State};
 use self::pacing::{Marks, Pacing};
 use self::pages::Pages;
 use self::terms::Terms;
+use self::unconfirmed::Unconfirmed;
 use self::window::{QueuedUrl, URLS_PER_ANSWER, Window};
 use crate::fetch::Known;
 use crate::fetch::outcome::{Ending, label};
@@ -73,7 +79,14 @@ pub struct HostWorker {
     waits_for: Option<Origin>,
     /// The turn ended before all that could be decided was.
     has_more: bool,
+    /// There is a stream to the Monitor on which the lease is known.
+    is_attached: bool,
+    unconfirmed: Unconfirmed,
+    /// Asked for and not answered.
+    asked_pin: Option<Pin>,
     renewed_at: Instant,
+    /// The lease has ended unrenewed and all connections are closed.
+    is_over: bool,
     /// Set when nothing more is to be started; the lease is not returned before this time.
     draining: Option<Instant>,
     finished: bool,
@@ -85,6 +98,7 @@ impl HostWorker {
         urls: impl IntoIterator<Item = QueuedUrl>,
         exhausted: bool,
         robots: &[Robots],
+        renewed_at: Instant,
         now: Instant,
     ) -> Self {
         let mut window = Window::default();
@@ -98,7 +112,11 @@ impl HostWorker {
             cleared: None,
             waits_for: None,
             has_more: false,
-            renewed_at: now,
+            is_attached: true,
+            unconfirmed: Unconfirmed::default(),
+            asked_pin: None,
+            renewed_at,
+            is_over: false,
             draining: None,
             finished: false,
             window,
@@ -133,6 +151,10 @@ impl HostWorker {
         if self.finished {
             return;
         }
+        if now >= self.lease_end() && !std::mem::replace(&mut self.is_over, true) {
+            tracing::info!(host = %self.terms.host, lease = self.terms.token, "lease ended unrenewed; closing its connections");
+            actions.push(Action::CloseConnections);
+        }
         if self.draining.is_none() && self.has_done_its_share() {
             self.drain(now);
         }
@@ -140,6 +162,7 @@ impl HostWorker {
             self.look_at_the_first(now, actions);
         }
         if self.draining.is_none()
+            && self.is_attached
             && !self.terms.prepare
             && let Some(place) = self.window.question()
         {
@@ -149,12 +172,40 @@ impl HostWorker {
                 limit: URLS_PER_ANSWER,
                 under_way: self.window.under_way().map(Place::to_bytes).collect(),
             };
-            actions.push(Action::Send(Message::WantUrls(question)));
+            self.send(Message::WantUrls(question), actions);
         }
         let due = self.draining.map_or(self.window.is_exhausted(), |until| until <= now);
         let is_idle = self.pages.is_empty() && !self.origins.has_request_under_way() && self.robots_records.is_empty();
-        if due && is_idle {
+        if due && is_idle && self.is_attached {
             self.return_lease(now, actions);
+        }
+    }
+
+    /// Connections may be open until then.
+    pub fn lease_end(&self) -> Instant {
+        self.renewed_at + self.terms.duration
+    }
+
+    fn renew(&mut self, since: Instant, now: Instant) {
+        self.renewed_at = self.renewed_at.max(since);
+        self.is_over &= now >= self.lease_end();
+    }
+
+    /// Says again what may not have been heard, and asks again what was not answered.
+    fn resume(&mut self, actions: &mut Vec<Action>) {
+        self.is_attached = true;
+        // The one URL of a preparation came with the lease.
+        if !self.terms.prepare {
+            self.window.ask_anew();
+        }
+        let asked_pin = self.asked_pin.clone().map(Message::Pin);
+        actions.extend(asked_pin.into_iter().chain(self.unconfirmed.iter().cloned()).map(Action::Send));
+    }
+
+    fn send(&mut self, message: Message, actions: &mut Vec<Action>) {
+        self.unconfirmed.note(&message);
+        if self.is_attached {
+            actions.push(Action::Send(message));
         }
     }
 
@@ -282,7 +333,8 @@ impl HostWorker {
     pub fn wake_at(&self, now: Instant) -> Option<Instant> {
         let startable = || self.pacing.earliest().filter(|&earliest| self.may_start_at(earliest));
         let wake = self.draining.or_else(|| self.has_work().then(startable).flatten());
-        wake.filter(|&at| at > now)
+        let lease_end = (!self.is_over).then(|| self.lease_end());
+        wake.filter(|&at| at > now).into_iter().chain(lease_end).min()
     }
 
     /// Within the part of the lease in which requests may start.
@@ -371,20 +423,22 @@ impl HostWorker {
             detail = outcome.detail,
             "settled"
         );
-        actions.push(Action::Send(Message::Settle(Settle {
+        let settle = Settle {
             token: self.terms.token,
             request_id: page,
             url: settling.queued.url.to_string(),
             place: settling.queued.place.to_bytes(),
             outcome: Some(outcome),
-        })));
+        };
+        self.send(Message::Settle(settle), actions);
     }
 
     fn pin_first_address(&mut self, found: &Found, actions: &mut Vec<Action>) {
         if let (PinState::Unasked, Found::Use { address, allowed_by_name }) = (self.pin, found) {
             self.pin = PinState::Asked;
             let pin = Pin { token: self.terms.token, address: address.to_string(), allowed_by_name: *allowed_by_name };
-            actions.push(Action::Send(Message::Pin(pin)));
+            self.asked_pin = Some(pin.clone());
+            self.send(Message::Pin(pin), actions);
         }
     }
 

@@ -32,7 +32,7 @@ use crate::backoff::Backoff;
 use crate::fetch::http::Http;
 use crate::gate::Gate;
 use crate::host_worker::driver::Tools;
-use crate::link::LinkEnd;
+use crate::link::{Link, LinkEnd};
 use crate::link_memory::LinkMemory;
 use crate::resolve::{ResolveError, Resolver};
 
@@ -123,10 +123,15 @@ impl Collector {
     }
 }
 
+/// Between two attempts to reach the Monitor: one that has restarted is to be back soon.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
 async fn attend_forever(config: &CollectorConfig, monitor: &Channel, tools: &Arc<Tools>, shutdown: &CancellationToken) {
-    let mut backoff = Backoff::default();
+    let mut backoff = Backoff::between(SHORTEST_PAUSE, LONGEST_PAUSE);
+    let mut link = Link::new(config, tools.clone());
     while !shutdown.is_cancelled() {
-        let end = link::attend(config, monitor.clone(), tools.clone(), shutdown, || backoff.succeeded()).await;
+        let end = link.attend(monitor.clone(), shutdown, || backoff.succeeded()).await;
         match end {
             LinkEnd::Shutdown => return,
             LinkEnd::Goodbye | LinkEnd::Broken(_) => tracing::info!(reason = %end, "attaching to the monitor again"),

@@ -19,6 +19,7 @@ use seine_node::transport;
 use seine_proto::analyser::v1::analyser_server::AnalyserServer;
 use seine_proto::monitor::v1::work_server::WorkServer;
 use seine_proto::monitor::v1::{Crawl, OutcomeKind};
+use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use web::{Answer, Web};
@@ -48,7 +49,10 @@ fn start(settings: Settings, web: &Web, analyser: LineAnalyser) -> Bench {
 }
 
 fn start_on(runtime: &tokio::runtime::Handle, settings: Settings, web: &Web, analyser: LineAnalyser) -> Bench {
-    let monitor = FakeMonitor::new(settings, &[web.url("/")]);
+    start_with(runtime, FakeMonitor::new(settings, &[web.url("/")]), analyser)
+}
+
+fn start_with(runtime: &tokio::runtime::Handle, monitor: Arc<FakeMonitor>, analyser: LineAnalyser) -> Bench {
     let analyser = Arc::new(analyser);
     let (dialer, listener) = transport::in_memory();
     let shutdown = CancellationToken::new();
@@ -243,19 +247,69 @@ async fn a_revoked_lease_comes_back_and_can_be_given_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_goodbye_or_a_broken_stream_the_collector_attaches_again() {
+async fn after_goodbye_or_a_broken_stream_the_collector_goes_on_with_its_lease_and_fetches_nothing_twice() {
+    let web = endless().await;
+    let bench = start(paced(&web), &web, LineAnalyser::default());
+    for streams in 2..8 {
+        let settled = bench.monitor.state().settled.len();
+        bench.monitor.until("more pages", |state| state.settled.len() >= settled + 10).await;
+        match streams % 2 {
+            0 => bench.monitor.say_goodbye(),
+            _ => bench.monitor.break_stream(),
+        }
+        bench.monitor.until("another stream", |state| state.streams == streams).await;
+    }
+    let settled = bench.monitor.state().settled.len();
+    bench.monitor.until("more pages", |state| state.settled.len() >= settled + 10).await;
+    let mut paths = web.paths();
+    let asked = paths.len();
+    paths.sort();
+    paths.dedup();
+    assert_eq!((paths.len(), bench.monitor.state().returned.len()), (asked, 0), "each once, under one lease");
+    assert!(shortest_distance(&web) >= Duration::from_millis(5));
+    assert_eq!(bench.monitor.state().settled_twice, 0);
+    bench.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lease_that_the_monitor_no_longer_has_is_dropped_and_another_is_worked_on() {
     let web = endless().await;
     let bench = start(paced(&web), &web, LineAnalyser::default());
     bench.monitor.until("some pages", |state| state.settled.len() >= 5).await;
-    bench.monitor.say_goodbye();
-    bench.monitor.until("a second stream", |state| state.streams == 2).await;
-    assert_eq!(bench.monitor.state().returned.len(), 1);
-    bench.monitor.until("more pages", |state| state.settled.len() >= 10).await;
+    bench.monitor.forget_lease();
     bench.monitor.break_stream();
-    bench.monitor.until("a third stream", |state| state.streams == 3).await;
-    bench.monitor.until("more pages", |state| state.settled.len() >= 20).await;
+    bench.monitor.until("another stream", |state| state.streams == 2).await;
+    let settled = bench.monitor.state().settled.len();
+    bench.monitor.until("more pages", |state| state.settled.len() >= settled + 10).await;
     assert_eq!(bench.monitor.state().settled_twice, 0);
     bench.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unrenewed_lease_ends_with_its_connections_closed_in_the_middle_of_a_request_and_goes_on_when_renewed() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let web = Web::of_pages(&[], "").await;
+    let slow = Settings { host: listener.local_addr().unwrap().to_string(), lease_ms: 1_000, ..settings(&web) };
+    let monitor = FakeMonitor::new(slow, &[format!("http://{}/", listener.local_addr().unwrap())]);
+    let bench = start_with(&tokio::runtime::Handle::current(), monitor, LineAnalyser::default());
+    let (mut asked, _) = listener.accept().await.unwrap();
+    let mut request = vec![0; 4096];
+    assert!(asked.read(&mut request).await.unwrap() > 0);
+    // It is renewed for as long as the Monitor hears, however long the server takes.
+    let still_open = tokio::time::timeout(Duration::from_secs(3), asked.read(&mut request)).await;
+    assert!(still_open.is_err(), "the connection was closed while the lease was renewed");
+    bench.monitor.hear_heartbeats(false);
+    let closed = tokio::time::timeout(Duration::from_secs(9), asked.read(&mut request)).await;
+    assert_eq!(closed.expect("the connection is closed").unwrap_or(0), 0);
+    let another = tokio::time::timeout(Duration::from_millis(500), listener.accept()).await;
+    assert!(another.is_err(), "nothing is asked under a lease that is over");
+    // It breaks the stream and shows the lease on the next one.
+    bench.monitor.hear_heartbeats(true);
+    let again = tokio::time::timeout(Duration::from_secs(30), listener.accept()).await;
+    let (mut asked, _) = again.expect("the request is made again").unwrap();
+    assert!(asked.read(&mut request).await.unwrap() > 0);
+    assert!(bench.monitor.state().settled.is_empty());
+    bench.collector.abort();
 }
 
 /// `cargo test --release --workspace pages_per_second -- --ignored --nocapture`

@@ -4,6 +4,24 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// How long the machine has run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SinceBoot {
+    /// Names this run of the machine: times of two are not comparable.
+    pub boot: String,
+    /// Rounded down to hundredths of a second.
+    pub ms: i64,
+}
+
+impl SinceBoot {
+    fn of_the_kernel() -> Option<Self> {
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let uptime = std::fs::read_to_string("/proc/uptime").ok()?;
+        let seconds: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+        Some(Self { boot: boot.trim().to_owned(), ms: (seconds * 1000.0) as i64 })
+    }
+}
+
 /// Tells the time in milliseconds.
 #[derive(Clone, Debug)]
 pub enum Clock {
@@ -32,6 +50,15 @@ impl Clock {
         match self {
             Self::System => i64::try_from(START.elapsed().as_millis()).unwrap_or(i64::MAX),
             Self::Manual(_) => self.now_ms(),
+        }
+    }
+
+    /// Where that can be known: measures how long something lasted also when the process was restarted in between, whatever
+    /// was done to the date.
+    pub fn since_boot(&self) -> Option<SinceBoot> {
+        match self {
+            Self::System => SinceBoot::of_the_kernel(),
+            Self::Manual(_) => Some(SinceBoot { boot: "manual".to_owned(), ms: self.now_ms() }),
         }
     }
 

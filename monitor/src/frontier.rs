@@ -43,8 +43,8 @@ use crate::MonitorError;
 use place::Place;
 pub use ready::PARKED;
 use record::{
-    AddressRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord,
-    QueueEntry, UrlRecord,
+    AddressRecord, AtWorkRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse,
+    LeaseRecord, QueueEntry, UrlRecord,
 };
 pub use store::RocksFrontier;
 
@@ -234,6 +234,9 @@ pub trait Frontier: Send {
     /// The map of slots to collectors, as it was stored.
     fn slots(&self) -> Result<Option<Vec<u8>>>;
     fn put_slots(&mut self, slots: &[u8]) -> Result<()>;
+    /// When the Monitor was at work last, as it was stored.
+    fn at_work(&self) -> Result<Option<AtWorkRecord>>;
+    fn put_at_work(&mut self, at_work: &AtWorkRecord) -> Result<()>;
     fn next_token(&mut self) -> Result<u64>;
     /// Begins an epoch that is higher than every earlier one of this frontier, and than `above`; durable when it is told.
     fn begin_epoch(&mut self, above: u64) -> Result<u64>;

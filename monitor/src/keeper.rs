@@ -4,7 +4,7 @@
 //! collector keep their order. What must be durable before it is answered goes to `durable`, whose thread syncs the
 //! log once for everything that waits. RocksDB blocks, so this is a thread of its own, not a task.
 //!
-//! Life cycle: [`Monitor::open`] takes back the leases of processes that are gone → commands, grants and expiry until
+//! Life cycle: [`Monitor::open`] recovers the leases that collectors may have → commands, grants and expiry until
 //! [`Monitor::close`], which says goodbye to collectors and syncs.
 
 mod admin;
@@ -18,6 +18,7 @@ mod refresh;
 mod unforget;
 mod planning;
 mod upkeep;
+mod draining;
 mod clock;
 mod durable;
 #[cfg(test)]
@@ -46,7 +47,7 @@ use crate::blocklist::Blocklist;
 use crate::crawl::{CheckedCrawl, defaults};
 use crate::frontier::record::CrawlRecord;
 use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
-use crate::lease::table::{LeaseTable, SessionId};
+use crate::lease::table::{Holder, LeaseTable, SessionId};
 use crate::slots::SlotMap;
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
@@ -61,10 +62,8 @@ const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug)]
 pub struct MonitorConfig {
-    /// How long a collector may work on a host without renewing.
+    /// How long a host is left to a collector that does not renew.
     pub lease: Duration,
-    /// No request lasts longer, so a lease is really over this long after its end.
-    pub request_timeout: Duration,
     /// A lease that settled so many pages is taken back when others wait.
     pub quantum: u64,
     /// How long a robots.txt serves.
@@ -92,8 +91,7 @@ pub enum Durability {
 impl Default for MonitorConfig {
     fn default() -> Self {
         Self {
-            lease: Duration::from_secs(30),
-            request_timeout: Duration::from_secs(30),
+            lease: Duration::from_secs(15),
             quantum: 200,
             robots_fresh: Duration::from_secs(24 * 60 * 60),
             durability: Durability::Sync,
@@ -102,6 +100,14 @@ impl Default for MonitorConfig {
             crawl_defaults: built_in_defaults(),
             epoch_above: 0,
         }
+    }
+}
+
+impl MonitorConfig {
+    /// What a collector is told of the lease's length. It counts from before the Monitor does, so that the two need not
+    /// agree on the time; the tenth is for clocks that run at different speeds, and for the time to close connections.
+    pub fn lease_at_collector(&self) -> Duration {
+        self.lease - self.lease / 10
     }
 }
 
@@ -132,6 +138,7 @@ pub(crate) enum Command {
     Hosts { request: ListHostsRequest, answer: Answer<ListHostsResponse> },
     Host { name: String, answer: Answer<GetHostResponse> },
     SawEpoch { epoch: u64, answer: Answer<()> },
+    Drain { node: String, undo: bool, answer: Answer<u32> },
     Close,
 }
 
@@ -164,6 +171,13 @@ impl Monitor {
         self.end.clone().wait()
     }
 
+    /// Lets a collector finish the hosts that it has and gives it no others, from now on and after restarts; or takes that
+    /// back. Gives the number of leases that it has now.
+    pub async fn drain(&self, collector: &str, undo: bool) -> Result<u32> {
+        let node = collector.to_owned();
+        self.ask(|answer| Command::Drain { node, undo, answer }).await
+    }
+
     pub(crate) async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T> {
         let (answer, asked) = oneshot::channel();
         if self.commands.send(command(answer)).await.is_ok()
@@ -188,15 +202,23 @@ impl Monitor {
     }
 }
 
+/// The way to a collector.
+pub(crate) type MessagesToCollector = mpsc::Sender<MonitorMessage>;
+
 pub(crate) struct Collector {
-    pub id: String,
-    pub embedded: bool,
+    pub holder: Holder,
     pub credit: u32,
     /// Hosts that it can prepare besides.
     pub preparations: u32,
     pub memory_bytes: u64,
     pub load: f32,
-    messages: mpsc::Sender<MonitorMessage>,
+    messages: MessagesToCollector,
+}
+
+impl Collector {
+    pub fn new(holder: Holder, messages: MessagesToCollector) -> Self {
+        Self { holder, credit: 0, preparations: 0, memory_bytes: 0, load: 0.0, messages }
+    }
 }
 
 pub(crate) struct ActiveCrawl {
@@ -217,6 +239,8 @@ pub(crate) struct Keeper {
     pub grant_at_ms: i64,
     pub slots: SlotMap,
     pub blocklist: Blocklist,
+    /// On the monotonic clock: when it was last noted that leases are granted and renewed.
+    pub at_work_ms: Option<i64>,
     /// With the token, orders what is found under leases granted from now on.
     pub epoch: u64,
     /// Crawls of public sites that were told to name a contact.
@@ -256,6 +280,7 @@ impl Keeper {
             served_last: CrawlId(0),
             grant_at_ms: 0,
             slots: SlotMap::default(),
+            at_work_ms: None,
             epoch: 0,
             asked_for_contact: HashSet::new(),
             emptying: Vec::new(),
@@ -272,7 +297,7 @@ impl Keeper {
         let changed = keeper.crawls.iter().filter(|(_, crawl)| crawl.record.rules_generation > 0);
         keeper.sweeps = changed.map(|(id, _)| (*id, None)).collect();
         keeper.epoch = keeper.frontier.begin_epoch(keeper.config.epoch_above)?;
-        keeper.take_back_leases_of_the_past()?;
+        keeper.recover_leases_after_restart()?;
         // A crash may have come between the end of a block and this.
         let ids: Vec<CrawlId> = keeper.crawls.keys().copied().collect();
         for id in ids {
@@ -303,6 +328,7 @@ impl Keeper {
             }
             let now = self.clock.monotonic_ms();
             if now >= next_tick {
+                self.forgive_standstill(now - next_tick);
                 next_tick = now + TICK.as_millis() as i64;
                 self.expire_leases()?;
                 self.relieve_pressure()?;
@@ -338,23 +364,12 @@ impl Keeper {
 
     fn handle(&mut self, command: Command) -> Result<()> {
         match command {
-            Command::Attach { session, hello, messages } => {
-                tracing::info!(collector = hello.collector_id, "collector attached");
-                self.give_slots(&hello.collector_id)?;
-                let collector = Collector {
-                    id: hello.collector_id,
-                    embedded: hello.embedded,
-                    credit: 0,
-                    preparations: 0,
-                    memory_bytes: 0,
-                    load: 0.0,
-                    messages,
-                };
-                self.collectors.insert(session, collector);
+            Command::Attach { session, hello, messages } => self.attach(session, hello, messages),
+            Command::Message { session, message } => self.receive(session, message),
+            Command::Detach { session } => {
+                self.lose_collector(session);
                 Ok(())
             }
-            Command::Message { session, message } => self.receive(session, message),
-            Command::Detach { session } => self.lose_collector(session),
             Command::AddCrawl { request, answer } => {
                 let result = self.add_crawl(*request);
                 self.reply_durably(answer, result)
@@ -398,6 +413,10 @@ impl Keeper {
                 }
                 reply(answer, Ok(()))
             }
+            Command::Drain { node, undo, answer } => {
+                let result = self.drain(&node, undo);
+                self.reply_durably(answer, result)
+            }
             Command::Close => Ok(()),
         }
     }
@@ -414,10 +433,7 @@ impl Keeper {
                 self.grant_soon();
                 Ok(())
             }
-            M::Heartbeat(heartbeat) => {
-                self.renew(session, &heartbeat);
-                Ok(())
-            }
+            M::Heartbeat(heartbeat) => self.renew(session, &heartbeat),
             M::Pin(pin) => self.pin(session, &pin),
             M::Robots(found) => self.keep_robots(session, found),
             M::Discover(discover) => self.discover(session, &discover),
@@ -446,7 +462,10 @@ impl Keeper {
     pub fn send(&mut self, session: SessionId, message: monitor_message::Message) {
         let Some(collector) = self.collectors.get(&session) else { return };
         if collector.messages.try_send(wrap(message)).is_err() {
-            tracing::warn!(collector = collector.id, "collector does not take its messages and is cut off");
+            tracing::warn!(
+                collector = collector.holder.collector,
+                "collector does not take its messages and is cut off"
+            );
             self.collectors.remove(&session);
         }
     }

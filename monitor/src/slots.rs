@@ -6,6 +6,8 @@
 //!
 //! Invariant: the collectors' numbers of slots differ by at most one.
 
+use std::collections::BTreeSet;
+
 use prost::Message;
 use seine_common::host::SLOTS;
 
@@ -15,6 +17,8 @@ pub struct SlotMap {
     collectors: Vec<String>,
     /// For each slot the index of its owner; empty while there are no collectors.
     owners: Vec<u16>,
+    /// They finish what they have, get nothing more, and have no slots until that is taken back.
+    draining: BTreeSet<String>,
 }
 
 /// As it is stored.
@@ -24,6 +28,8 @@ struct Stored {
     collectors: Vec<String>,
     #[prost(uint32, repeated, tag = "2")]
     owners: Vec<u32>,
+    #[prost(string, repeated, tag = "3")]
+    draining: Vec<String>,
 }
 
 impl SlotMap {
@@ -36,8 +42,26 @@ impl SlotMap {
         self.collectors.iter().map(String::as_str)
     }
 
-    /// False when it was there already.
+    pub fn is_draining(&self, collector: &str) -> bool {
+        self.draining.contains(collector)
+    }
+
+    /// Its slots go to the others, and it gets none. False when that is so already.
+    pub fn drain(&mut self, collector: &str) -> bool {
+        self.leave(collector);
+        self.draining.insert(collector.to_owned())
+    }
+
+    /// It may join again. False when it was not draining.
+    pub fn end_drain(&mut self, collector: &str) -> bool {
+        self.draining.remove(collector)
+    }
+
+    /// False when it was there already, or drains.
     pub fn join(&mut self, collector: &str) -> bool {
+        if self.is_draining(collector) {
+            return false;
+        }
         if self.collectors.iter().any(|known| known == collector) || self.collectors.len() >= usize::from(u16::MAX) {
             return false;
         }
@@ -87,17 +111,20 @@ impl SlotMap {
 
     pub fn encode(&self) -> Vec<u8> {
         let owners = self.owners.iter().map(|owner| u32::from(*owner)).collect();
-        Stored { collectors: self.collectors.clone(), owners }.encode_to_vec()
+        let draining = self.draining.iter().cloned().collect();
+        Stored { collectors: self.collectors.clone(), owners, draining }.encode_to_vec()
     }
 
     /// What cannot be read is an empty map: only warmth is lost.
     pub fn decode(bytes: &[u8]) -> Self {
         let stored = Stored::decode(bytes).unwrap_or_default();
+        let draining = stored.draining.into_iter().collect();
         let fits = |owner: &u32| (*owner as usize) < stored.collectors.len();
         if stored.owners.len() != usize::from(SLOTS) || !stored.owners.iter().all(fits) {
-            return Self::default();
+            return Self { draining, ..Self::default() };
         }
-        Self { owners: stored.owners.iter().map(|owner| *owner as u16).collect(), collectors: stored.collectors }
+        let owners = stored.owners.iter().map(|owner| *owner as u16).collect();
+        Self { owners, collectors: stored.collectors, draining }
     }
 
     fn counts(&self) -> Vec<usize> {
@@ -162,6 +189,20 @@ mod tests {
                 }
                 prop_assert_eq!(&SlotMap::decode(&map.encode()), &map);
             }
+        }
+
+        #[test]
+        fn the_slots_of_a_draining_collector_go_to_the_others_until_it_may_join_again(collectors in 1u8..6) {
+            let mut map = SlotMap::default();
+            let names: Vec<String> = (0..collectors).map(|number| format!("collector-{number}")).collect();
+            names.iter().for_each(|name| assert!(map.join(name)));
+            prop_assert!(map.drain(&names[0]) && !map.drain(&names[0]));
+            prop_assert!(!map.join(&names[0]), "it gets no slots when it comes back");
+            let stored = SlotMap::decode(&map.encode());
+            prop_assert!(stored.is_draining(&names[0]) && stored == map);
+            prop_assert!(!counts(&map).contains_key(&names[0]));
+            prop_assert!(map.end_drain(&names[0]) && map.join(&names[0]));
+            prop_assert_eq!(counts(&map).len(), names.len());
         }
 
         #[test]

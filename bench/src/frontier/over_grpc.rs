@@ -63,10 +63,11 @@ async fn discover(pages: Vec<Vec<String>>, directory: &Path) -> anyhow::Result<f
     AdminClient::new(channel.clone()).add_crawl(request).await?;
 
     let (outgoing, messages) = mpsc::channel(UNDER_WAY + 8);
-    send(&outgoing, Up::Hello(Hello { collector_id: "bench".to_owned(), embedded: false })).await?;
+    send(&outgoing, Up::Hello(Hello { collector_id: "bench".to_owned(), ..Hello::default() })).await?;
     send(&outgoing, Up::Credit(Credit { leases: 1, preparations: 0 })).await?;
     let mut answers = WorkClient::new(channel).attach(ReceiverStream::new(messages)).await?.into_inner();
-    let Down::Lease(lease) = next(&mut answers).await? else { bail!("the first message is no lease") };
+    let Down::Welcome(_) = next(&mut answers).await? else { bail!("the first message is no welcome") };
+    let Down::Lease(lease) = next(&mut answers).await? else { bail!("the second message is no lease") };
     let home = lease.urls.and_then(|urls| urls.urls.into_iter().next()).context("the lease has a URL")?;
 
     let links = pages.len() as f64 * BATCH as f64;

@@ -1,7 +1,10 @@
-//! Watches when connections open and answers begin, for the pacing of a host.
+//! Watches when connections open and answers begin, for the pacing of a host, and lets no request out after the lease.
 //!
 //! The HTTP client opens connections on its own when a request needs one. This layer around its connector tells the
 //! host's worker that one is being opened, and when it is open, because only then does the request leave.
+//!
+//! A process may be stopped for any time between a decision and what follows from it. So the end of the lease is looked at
+//! once more when a request is about to be written, and when its connection has been opened.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -17,12 +20,24 @@ use crate::host_worker::pacing::Marks;
 #[derive(Debug, Default)]
 pub struct Wire {
     marks: Mutex<Marks>,
+    /// Nothing is sent from then on.
+    lease_end: Mutex<Option<Instant>>,
     connected: Notify,
 }
 
 impl Wire {
     pub fn marks(&self) -> Marks {
         *self.lock()
+    }
+
+    pub fn set_lease_end(&self, at: Instant) {
+        *self.lease_end.lock().expect("nothing panics while the end is locked") = Some(at);
+    }
+
+    /// An error when nothing may be sent any more.
+    pub fn check_lease(&self) -> Result<(), LeaseOver> {
+        let end = *self.lease_end.lock().expect("nothing panics while the end is locked");
+        if end.is_some_and(|end| Instant::now() >= end) { Err(LeaseOver) } else { Ok(()) }
     }
 
     /// Resolves when a connection has been opened or has failed.
@@ -42,6 +57,10 @@ impl Wire {
         self.marks.lock().expect("nothing panics while the marks are locked")
     }
 }
+
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the lease of the host is over")]
+pub struct LeaseOver;
 
 /// Counts a connection as being opened for as long as it lives.
 struct Opening(Arc<Wire>);
@@ -86,7 +105,7 @@ where
     S: Service<R>,
     S::Future: Send + 'static,
     S::Response: 'static,
-    S::Error: 'static,
+    S::Error: From<LeaseOver> + 'static,
 {
     type Response = S::Response;
     type Error = S::Error;
@@ -99,9 +118,11 @@ where
     fn call(&mut self, destination: R) -> Self::Future {
         let opening = Opening::new(&self.wire);
         let connecting = self.connector.call(destination);
+        let wire = self.wire.clone();
         Box::pin(async move {
             let connected = connecting.await;
             drop(opening);
+            wire.check_lease()?;
             connected
         })
     }

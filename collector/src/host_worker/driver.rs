@@ -14,9 +14,10 @@ use seine_common::clock::Clock;
 use seine_common::limits::MAX_BODY_BYTES;
 use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::{FetchedPage, LeaseRef, Withdrawn};
-use seine_proto::monitor::v1::CollectorMessage;
+use seine_proto::monitor::v1::OutcomeKind;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::HostWorker;
 use super::answer_record::AnswerKeeper;
@@ -25,11 +26,12 @@ use super::terms::Terms;
 use crate::CollectorError;
 use crate::deliver::{Content, Delivery, Parcel};
 use crate::fetch::http::{Http, OriginClient};
-use crate::fetch::outcome::NOT_MODIFIED;
+use crate::fetch::outcome::{Ending, NOT_MODIFIED};
 use crate::fetch::robots::{RobotsAnswer, RobotsReading, read_robots};
 use crate::fetch::wire::Wire;
 use crate::fetch::{FetchLimits, NoPage};
 use crate::gate::{Gate, StartPermit};
+use crate::link::uplink::Uplink;
 use crate::link_memory::{CrawlKey, LinkMemory};
 use crate::resolve::{Found, Resolver};
 use crate::robots::{self, Verdict};
@@ -64,7 +66,9 @@ pub struct Driver {
     pub resolver: Resolver,
     pub crawl: CrawlKey,
     pub mailbox: mpsc::Sender<Event>,
-    pub outgoing: mpsc::Sender<CollectorMessage>,
+    uplink: Uplink,
+    /// Ends the requests that are under way, when the lease ends unrenewed.
+    connections: CancellationToken,
     wire: Arc<Wire>,
     clients: HashMap<Origin, OriginClient>,
     /// What DNS said of the host's name: one address for the whole lease.
@@ -80,10 +84,24 @@ impl Driver {
         resolver: Resolver,
         crawl: CrawlKey,
         mailbox: mpsc::Sender<Event>,
-        outgoing: mpsc::Sender<CollectorMessage>,
+        uplink: Uplink,
     ) -> Self {
         let (wire, clients, tasks) = (Arc::default(), HashMap::new(), JoinSet::new());
-        Self { worker, tools, rules, resolver, crawl, mailbox, outgoing, wire, clients, looked_up: None, tasks }
+        let connections = CancellationToken::new();
+        Self {
+            worker,
+            tools,
+            rules,
+            resolver,
+            crawl,
+            mailbox,
+            uplink,
+            connections,
+            wire,
+            clients,
+            looked_up: None,
+            tasks,
+        }
     }
 
     /// Works until the lease is returned or turns out to be lost.
@@ -96,6 +114,7 @@ impl Driver {
             let now = Instant::now();
             self.worker.observe(wire.marks());
             self.worker.advance(now, &mut actions);
+            wire.set_lease_end(self.worker.lease_end());
             for action in actions.drain(..) {
                 if let Some(end) = self.perform(action).await {
                     return end;
@@ -142,6 +161,7 @@ impl Driver {
                 let depth = self.worker.depth_of(*page).unwrap_or_default() + 1;
                 parsed.link_hashes = self.tools.memory.sift(self.crawl, &mut parsed.links, depth);
             }
+            Event::Resumed { uplink, .. } => self.uplink = uplink.clone(),
             // Links are admitted by other rules now, so what was known of them does not count.
             Event::TermsChanged { crawl, .. } => self.crawl = self.tools.memory.crawl_key(crawl),
             Event::AddressFound { origin, found } => {
@@ -177,10 +197,7 @@ impl Driver {
 
     async fn perform(&mut self, action: Action) -> Option<LeaseEnd> {
         match action {
-            Action::Send(message) => {
-                // A closed stream is noticed by its owner, who ends this task.
-                let _ = self.outgoing.send(CollectorMessage { message: Some(message) }).await;
-            }
+            Action::Send(message) => self.uplink.send(message).await,
             Action::FindAddress { origin, url } => self.find_address(origin, &url),
             Action::ParseRobots { origin, body } => {
                 let agent = self.worker.terms().agent_token.clone();
@@ -191,10 +208,23 @@ impl Driver {
             }
             Action::Withdraw { page, url } => self.withdraw(page, url),
             Action::Remember { link_hashes, depth } => self.tools.memory.remember(&link_hashes, depth),
+            Action::CloseConnections => self.close_connections(),
             Action::Finish => return Some(LeaseEnd::Returned),
             Action::Abandon => return Some(LeaseEnd::Lost),
         }
         None
+    }
+
+    /// With the clients go the connections that are idle; further requests, under a lease that goes on, open others.
+    fn close_connections(&mut self) {
+        std::mem::take(&mut self.connections).cancel();
+        let addresses: Vec<_> = self.clients.drain().map(|(origin, client)| (origin, client.address())).collect();
+        for (origin, address) in addresses {
+            match self.client(address) {
+                Ok(client) => drop(self.clients.insert(origin, client)),
+                Err(error) => tracing::error!(%error, "a client that could be made before cannot be made now"),
+            }
+        }
     }
 
     fn find_address(&mut self, origin: Origin, url: &CanonicalUrl) {
@@ -215,10 +245,14 @@ impl Driver {
             Some(Start::Robots { origin, url, request, record }) => {
                 self.start_robots(RobotsRequest { origin, url, request, record }, permit);
             }
-            Some(Start::Page(start)) => {
-                let client = self.clients.get(&start.origin).expect("an open origin has a client").clone();
-                self.start_page(client, start, permit);
-            }
+            Some(Start::Page(start)) => match self.clients.get(&start.origin).cloned() {
+                Some(client) => self.start_page(client, start, permit),
+                None => {
+                    let ending = Ending::new(OutcomeKind::ConnectionFailed, "no client could be made");
+                    let (page, at_ms) = (start.page, Clock::System.now_ms());
+                    self.tasks.spawn(async move { Some(Event::Ended { page, ending, at_ms, is_kept: false }) });
+                }
+            },
             None => {}
         }
     }
@@ -233,28 +267,39 @@ impl Driver {
         let (http, wire) = (self.tools.http.clone(), self.wire.clone());
         let user_agent = self.user_agent();
         let keeper = self.keeper();
+        let (connections, lease) = (self.connections.clone(), self.wire.clone());
         self.tasks.spawn(async move {
             let StartPermit { request: under_way, body } = permit;
-            let client = match known {
-                Some(client) => Ok(client),
-                None => {
-                    let (name, port) = name_and_port(&url);
-                    match resolver.find(&name, port, &rules).await {
-                        Found::Use { address, .. } => {
-                            http.client(address, &user_agent, 1, wire).map_err(|e| e.to_string())
+            let ask = async {
+                let client = match known {
+                    Some(client) => Ok(client),
+                    None => {
+                        let (name, port) = name_and_port(&url);
+                        match resolver.find(&name, port, &rules).await {
+                            Found::Use { address, .. } => {
+                                http.client(address, &user_agent, 1, wire).map_err(|e| e.to_string())
+                            }
+                            Found::Denied(address) => Err(format!("it redirects to {address}, which is not allowed")),
+                            Found::Unknown(reason) => Err(reason),
                         }
-                        Found::Denied(address) => Err(format!("it redirects to {address}, which is not allowed")),
-                        Found::Unknown(reason) => Err(reason),
                     }
+                };
+                match client {
+                    Ok(client) => {
+                        let reading = read_robots(&client, &url, request, timeout, keeps_answers).await;
+                        (reading, client.address().to_string())
+                    }
+                    Err(reason) => (RobotsAnswer::Verdict(Verdict::Unavailable(reason)).into(), String::new()),
                 }
             };
-            let (reading, ip) = match client {
-                Ok(client) => {
-                    (read_robots(&client, &url, request, timeout, keeps_answers).await, client.address().to_string())
-                }
-                Err(reason) => (RobotsAnswer::Verdict(Verdict::Unavailable(reason)).into(), String::new()),
-            };
+            let asked = connections.run_until_cancelled(ask).await;
             drop(under_way);
+            let is_read =
+                |reading: &RobotsReading| !matches!(reading.answer, RobotsAnswer::Verdict(Verdict::Unavailable(_)));
+            let (reading, ip) = match asked {
+                Some((reading, ip)) if is_read(&reading) || lease.check_lease().is_ok() => (reading, ip),
+                _ => return Some(Event::RobotsCutOff { origin, url }),
+            };
             let RobotsReading { answer, kept } = reading;
             let record = kept.as_ref().map(|_| record);
             let answered = Event::RobotsAnswered { origin, answer, at_ms, record };
@@ -300,17 +345,26 @@ impl Driver {
         let (keywords, robots_name) = (terms.keywords.clone(), terms.agent_token.to_string());
         let filters = terms.filters.clone();
         let (delivery, mailbox) = (self.tools.delivery.clone(), self.mailbox.clone());
+        let (connections, wire) = (self.connections.clone(), self.wire.clone());
         self.tasks.spawn(async move {
             let StartPermit { request: under_way, mut body } = permit;
             let started_at_ms = Clock::System.now_ms();
-            let fetched = client.fetch(&url, &known, request, limits, &mut body).await;
+            let fetching = client.fetch(&url, &known, request, limits, &mut body);
+            let fetched = connections.run_until_cancelled(fetching).await;
             drop(under_way);
+            let fetched = match fetched {
+                Some(fetched) if fetched.is_ok() || wire.check_lease().is_ok() => fetched,
+                _ => return Some(Event::CutOff { page }),
+            };
+            // The page may wait long for the analyser, and the connection is not to be kept open by that.
+            let ip = client.address().to_string();
+            drop(client);
             let fetched = match fetched {
                 Ok(fetched) => fetched,
                 Err(NoPage { ending, answer }) => {
                     let ended = Event::Ended { page, ending, at_ms: started_at_ms, is_kept: answer.is_some() };
                     let Some(answer) = answer else { return Some(ended) };
-                    return keeper.keep(page, ended, answer, depth, client.address().to_string(), body).await;
+                    return keeper.keep(page, ended, answer, depth, ip, body).await;
                 }
             };
             let (status, bytes, at_ms) = (fetched.status, fetched.body.len() as u64, fetched.fetched_at_ms);
@@ -322,7 +376,7 @@ impl Driver {
                 url: url.as_str().to_owned(),
                 depth,
                 fetched_at_ms: at_ms,
-                ip: client.address().to_string(),
+                ip,
                 request_head: fetched.request_head,
                 response_head: fetched.response_head,
                 status: status.into(),

@@ -14,6 +14,7 @@ use crate::fetch::Known;
 use crate::fetch::freshness::Freshness;
 use crate::fetch::outcome::Ending;
 use crate::fetch::robots::RobotsAnswer;
+use crate::link::uplink::Uplink;
 use crate::resolve::Found;
 use crate::robots::Rules;
 
@@ -47,6 +48,14 @@ pub enum Event {
     Renewed {
         since: Instant,
     },
+    /// The stream to the Monitor is over. What is said from now on is said again when there is another.
+    Detached,
+    /// There is another stream, and the Monitor has given the lease back: it counts from `since` again.
+    Resumed {
+        since: Instant,
+        /// For the driver.
+        uplink: Uplink,
+    },
     /// Settings of the crawl have changed. With `judge_again`, what was sent of the queue no longer counts.
     TermsChanged {
         crawl: Box<Crawl>,
@@ -78,6 +87,15 @@ pub enum Event {
         bytes: u64,
         at_ms: i64,
         freshness: Freshness,
+    },
+    /// The connection was closed at the end of the lease, before the answer was complete.
+    CutOff {
+        page: PageId,
+    },
+    /// The same for a request for robots.txt.
+    RobotsCutOff {
+        origin: Origin,
+        url: CanonicalUrl,
     },
     Ended {
         page: PageId,
@@ -149,6 +167,9 @@ pub enum Action {
         link_hashes: Vec<u64>,
         depth: u32,
     },
+    /// The lease has ended unrenewed: no connection to the host may stay open, with a request under way or not. Requests
+    /// that are cut off by that are told.
+    CloseConnections,
     /// The lease has been returned: nothing more is to be done under it.
     Finish,
     /// The lease is lost: nothing under it counts any more.

@@ -92,6 +92,15 @@ impl Origins {
         }
     }
 
+    /// The request for robots.txt was cut off: it is due again.
+    pub fn cut_off(&mut self, origin: &Origin, url: CanonicalUrl) {
+        if let Some(state) = self.known.get_mut(origin)
+            && let State::RobotsUnderWay { redirects } = *state
+        {
+            *state = State::RobotsDue { url, redirects };
+        }
+    }
+
     /// robots.txt is said to be elsewhere. Gives the verdict when that is not to be followed.
     pub fn redirected(&mut self, origin: &Origin, target: CanonicalUrl) -> Option<Verdict> {
         let redirects = match self.known.get(origin) {

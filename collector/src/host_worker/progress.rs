@@ -28,10 +28,20 @@ impl HostWorker {
     pub fn handle(&mut self, event: Event, now: Instant, actions: &mut Vec<Action>) {
         match event {
             Event::Pinned { go: true, request_allowance } => {
+                self.asked_pin = None;
                 self.pin = PinState::Confirmed;
                 self.terms.request_allowance = request_allowance.or(self.terms.request_allowance);
             }
-            Event::Pinned { go: false, .. } | Event::Drain => self.drain(now),
+            Event::Pinned { go: false, .. } => {
+                self.asked_pin = None;
+                self.drain(now);
+            }
+            Event::Drain => self.drain(now),
+            Event::Detached => self.is_attached = false,
+            Event::Resumed { since, .. } => {
+                self.renew(since, now);
+                self.resume(actions);
+            }
             Event::Urls { urls, exhausted } => self.window.answer(urls, exhausted),
             Event::Discovered { page, urls } => {
                 self.window.discovered(urls);
@@ -39,7 +49,7 @@ impl HostWorker {
             }
             Event::Settled { stale: true, .. } => actions.push(Action::Abandon),
             Event::Settled { page, stale: false } => self.settled(page, actions),
-            Event::Renewed { since } => self.renewed_at = self.renewed_at.max(since),
+            Event::Renewed { since } => self.renew(since, now),
             Event::TermsChanged { crawl, pace, judge_again } => self.change_terms(&crawl, pace, judge_again, now),
             Event::AddressFound { origin, found } => {
                 self.pin_first_address(&found, actions);
@@ -64,6 +74,12 @@ impl HostWorker {
                     self.pages.release_slot(page);
                 }
             }
+            Event::CutOff { page } => {
+                if let Some(cut_off) = self.pages.remove(page) {
+                    self.window.put_back(cut_off.queued);
+                }
+            }
+            Event::RobotsCutOff { origin, url } => self.origins.cut_off(&origin, url),
             Event::Ended { page, ending, at_ms, is_kept } => self.ended(page, ending, at_ms, is_kept, now, actions),
             Event::Parsed { page, parsed } => self.parsed(page, parsed, actions),
             Event::Saved { page, archive } => {
@@ -154,9 +170,9 @@ impl HostWorker {
         }
     }
 
-    fn tell_robots(&self, robots: Option<Robots>, actions: &mut Vec<Action>) {
+    fn tell_robots(&mut self, robots: Option<Robots>, actions: &mut Vec<Action>) {
         if robots.is_some() {
-            actions.push(Action::Send(Message::Robots(RobotsFound { token: self.terms.token, robots })));
+            self.send(Message::Robots(RobotsFound { token: self.terms.token, robots }), actions);
         }
     }
 
@@ -241,7 +257,7 @@ impl HostWorker {
         let Some(from) = self.pages.get(page) else {
             return;
         };
-        actions.push(Action::Send(Message::Discover(Discover {
+        let discover = Discover {
             token: self.terms.token,
             request_id: page,
             from_url: from.queued.url.to_string(),
@@ -251,7 +267,8 @@ impl HostWorker {
             value: judged.value,
             usability: judged.usability,
             ..Discover::default()
-        })));
+        };
+        self.send(Message::Discover(discover), actions);
     }
 
     /// A sitemap has more links than a message should.
@@ -268,17 +285,19 @@ impl HostWorker {
             usability: 1.0,
             ..Discover::default()
         };
-        let send = |discover: Discover| Action::Send(Message::Discover(discover));
         for (links, dates) in links.chunks(LINKS_PER_MESSAGE).zip(parsed.lastmod_ms.chunks(LINKS_PER_MESSAGE)) {
-            actions.push(send(Discover { links: links.to_vec(), lastmod_ms: dates.to_vec(), ..about.clone() }));
+            let discover = Discover { links: links.to_vec(), lastmod_ms: dates.to_vec(), ..about.clone() };
+            self.send(Message::Discover(discover), actions);
         }
         if !parsed.sitemaps.is_empty() {
-            actions.push(send(Discover { links: parsed.sitemaps, sitemaps: true, ..about }));
+            let discover = Discover { links: parsed.sitemaps, sitemaps: true, ..about };
+            self.send(Message::Discover(discover), actions);
         }
         self.pages.release_slot(page);
     }
 
     fn settled(&mut self, page: PageId, actions: &mut Vec<Action>) {
+        self.unconfirmed.settled(page);
         let Some(settled) = self.pages.remove(page) else {
             return;
         };

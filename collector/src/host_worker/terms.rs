@@ -11,7 +11,7 @@ use seine_proto::monitor::v1::{Crawl, Lease, Pace};
 
 use crate::robots::agent_token;
 
-/// No request starts after this share of the lease, so that the last one ends within it.
+/// No request starts after this share of the lease, so that few are cut off by its end.
 const USABLE_SHARE: f32 = 0.8;
 
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Terms {
     pub token: u64,
     pub host: Arc<str>,
     pub crawl: Arc<str>,
+    /// How long after a renewal connections may be open.
+    pub duration: Duration,
     /// How long after a renewal requests may start.
     pub usable: Duration,
     pub rest: Duration,
@@ -57,12 +59,14 @@ pub struct CrawlFilters {
 impl Terms {
     pub fn of(lease: &Lease, crawl: &Crawl) -> Self {
         let pace = lease.pace.unwrap_or_else(|| general_pace(crawl));
+        let duration = Duration::from_millis(lease.duration_ms.into());
         Self {
             epoch: lease.epoch,
             token: lease.token,
             host: lease.host.as_str().into(),
             crawl: crawl.name.as_str().into(),
-            usable: Duration::from_millis(lease.duration_ms.into()).mul_f32(USABLE_SHARE),
+            duration,
+            usable: duration.mul_f32(USABLE_SHARE),
             rest: Duration::from_millis(lease.rest_ms.into()),
             delay: Duration::from_millis(pace.delay_ms.into()),
             response_factor: pace.response_factor.clamp(0.0, 100.0),

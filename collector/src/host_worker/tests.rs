@@ -2,6 +2,7 @@
 
 mod fetching;
 mod preparation;
+mod resuming;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ fn terms() -> Terms {
         token: 7,
         host: "example.org".into(),
         crawl: "test".into(),
+        duration: ms(10_000),
         usable: ms(8_000),
         rest: Duration::ZERO,
         delay: Duration::ZERO,
@@ -72,7 +74,7 @@ impl Bench {
 
     fn with(terms: Terms, urls: Vec<QueuedUrl>, robots: &[Robots]) -> Self {
         let now = Instant::now();
-        let worker = HostWorker::new(terms, urls, true, robots, now);
+        let worker = HostWorker::new(terms, urls, true, robots, now, now);
         let mut bench = Self { worker, now, sent: Vec::new(), other: Vec::new() };
         bench.advance();
         bench

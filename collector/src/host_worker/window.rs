@@ -120,6 +120,22 @@ impl Window {
         self.horizon = Horizon::At(Place::start());
     }
 
+    /// Questions and answers of the last stream to the Monitor are lost: the queue is read from its beginning, but for what
+    /// is under way.
+    pub fn ask_anew(&mut self) {
+        self.give_back();
+        self.asked_behind = None;
+    }
+
+    /// Its request was cut off: it is to be handed out again.
+    pub fn put_back(&mut self, queued: QueuedUrl) {
+        self.handed_out.remove(&queued.place);
+        if self.reaches(&queued.place) {
+            self.hold(queued);
+            self.give_up_excess();
+        }
+    }
+
     /// Handed out and not settled.
     pub fn under_way(&self) -> impl Iterator<Item = &Place> {
         self.handed_out.iter()

@@ -1,24 +1,27 @@
-//! The leases that the collector holds under one stream, and their renewal.
+//! The leases that the collector holds, over all streams, and their renewal.
 //!
 //! A heartbeat names all leases; its answer names those that are still held. A lease that was asked for and is not
 //! named is lost: its work is dropped at once. Only one heartbeat is open at a time, and a lease that came after it was
-//! sent waits for the next.
+//! sent waits for the next. Hello is the first heartbeat of a stream, and its answer gives leases of the last stream back.
+//!
+//! Invariant: a lease counts from a moment before the Monitor granted or renewed it, however late its message is read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use seine_proto::monitor::v1::Heartbeat;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::uplink::Uplink;
 use crate::host_worker::events::Event;
 use crate::metrics;
 
 /// Longest pause between heartbeats.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(5);
+const LONGEST_INTERVAL: Duration = Duration::from_secs(3);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(20);
 /// A Monitor that does not answer a heartbeat for this long is gone.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How to reach the worker of a lease.
 #[derive(Debug)]
@@ -42,16 +45,38 @@ pub struct Leases {
     held: HashMap<u64, Held>,
     open: Option<Open>,
     last_heartbeat: Instant,
+    /// When the last heartbeat was sent that was answered: what the Monitor grants, it grants later than that.
+    answered: Instant,
 }
-
-/// The Monitor answered what was not asked, and more than a worker can have asked for.
-#[derive(Debug, thiserror::Error)]
-#[error("the mailbox of lease {0} is full")]
-pub struct MailboxFull(u64);
 
 impl Leases {
     pub fn new(now: Instant) -> Self {
-        Self { held: HashMap::new(), open: None, last_heartbeat: now }
+        Self { held: HashMap::new(), open: None, last_heartbeat: now, answered: now }
+    }
+
+    /// A stream begins: gives the leases to show. The workers must have been told that the last one is over.
+    pub fn begin(&mut self, now: Instant) -> Vec<u64> {
+        let tokens: Vec<u64> = self.held.keys().copied().collect();
+        self.last_heartbeat = now;
+        self.open = Some(Open { sent_at: now, tokens: tokens.clone() });
+        tokens
+    }
+
+    /// The answer to what [`Leases::begin`] has shown.
+    pub fn welcomed(&mut self, tokens: &[u64], uplink: &Uplink) {
+        self.answered(tokens, |since| Event::Resumed { since, uplink: uplink.clone() });
+    }
+
+    /// From when on a lease counts that comes now.
+    pub fn granted_since(&self) -> Instant {
+        self.answered
+    }
+
+    /// Leases and preparations held.
+    pub fn count(&self) -> (u32, u32) {
+        let preparations = self.held.values().filter(|held| held.prepares).count();
+        let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        (count(self.held.len() - preparations), count(preparations))
     }
 
     pub fn add(&mut self, token: u64, held: Held) {
@@ -66,19 +91,18 @@ impl Leases {
         self.held.is_empty()
     }
 
-    /// Tells the worker of a lease. A lease that has ended hears nothing.
-    pub fn tell(&self, token: u64, event: Event) -> Result<(), MailboxFull> {
-        let Some(held) = self.held.get(&token) else {
-            return Ok(());
-        };
-        match held.mailbox.try_send(event) {
-            Err(mpsc::error::TrySendError::Full(_)) => Err(MailboxFull(token)),
-            Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => Ok(()),
+    /// Tells the worker of a lease. A lease that has ended hears nothing. One whose mailbox is full is given up: the Monitor
+    /// answered what was not asked, and more than a worker can have asked for.
+    pub fn tell(&self, token: u64, event: Event) {
+        let Some(held) = self.held.get(&token) else { return };
+        if let Err(mpsc::error::TrySendError::Full(_)) = held.mailbox.try_send(event) {
+            tracing::error!(lease = token, "the mailbox of a lease is full; giving it up");
+            held.lost.cancel();
         }
     }
 
-    pub fn tell_all(&self, event: impl Fn() -> Event) -> Result<(), MailboxFull> {
-        self.held.keys().try_for_each(|token| self.tell(*token, event()))
+    pub fn tell_all(&self, event: impl Fn() -> Event) {
+        self.held.keys().for_each(|token| self.tell(*token, event()));
     }
 
     /// When [`Leases::heartbeat`] is due.
@@ -100,19 +124,22 @@ impl Leases {
     }
 
     /// Takes the answer to the heartbeat. The leases count from when it was sent.
-    pub fn renewed(&mut self, tokens: &[u64]) -> Result<(), MailboxFull> {
-        let Some(open) = self.open.take() else {
-            return Ok(());
-        };
+    pub fn renewed(&mut self, tokens: &[u64]) {
+        self.answered(tokens, |since| Event::Renewed { since });
+    }
+
+    fn answered(&mut self, tokens: &[u64], event: impl Fn(Instant) -> Event) {
+        let Some(open) = self.open.take() else { return };
+        self.answered = open.sent_at;
+        let still_held: HashSet<u64> = tokens.iter().copied().collect();
         for token in open.tokens {
-            if tokens.contains(&token) {
-                self.tell(token, Event::Renewed { since: open.sent_at })?;
+            if still_held.contains(&token) {
+                self.tell(token, event(open.sent_at));
             } else if let Some(held) = self.held.get(&token) {
                 tracing::info!(lease = token, "lease lost");
                 held.lost.cancel();
             }
         }
-        Ok(())
     }
 }
 
@@ -139,7 +166,7 @@ mod tests {
         let heartbeat = leases.heartbeat(0, now).unwrap();
         assert_eq!(heartbeat.tokens.len(), 2);
         leases.add(3, three);
-        leases.renewed(&[2]).unwrap();
+        leases.renewed(&[2]);
         assert_eq!(lost.iter().map(CancellationToken::is_cancelled).collect::<Vec<_>>(), [true, false, false]);
         assert!(one_hears.try_recv().is_err());
         assert!(matches!(two_hears.try_recv(), Ok(Event::Renewed { since }) if since == now));
@@ -159,14 +186,54 @@ mod tests {
     }
 
     #[test]
-    fn an_overfull_mailbox_is_an_error_and_a_closed_one_is_not() {
+    fn a_lease_with_an_overfull_mailbox_is_given_up_and_one_with_a_closed_one_is_not() {
         let mut leases = Leases::new(Instant::now());
-        let (one, hears) = held(60);
+        let ((one, _hears), (two, closed)) = (held(60), held(60));
+        let lost = [one.lost.clone(), two.lost.clone()];
         leases.add(1, one);
-        assert!(leases.tell(1, Event::Drain).is_ok());
-        assert!(leases.tell(1, Event::Drain).is_err());
-        drop(hears);
-        assert!(leases.tell(1, Event::Drain).is_ok());
-        assert!(leases.tell(7, Event::Drain).is_ok());
+        leases.add(2, two);
+        drop(closed);
+        leases.tell_all(|| Event::Drain);
+        assert!(!lost[0].is_cancelled());
+        leases.tell_all(|| Event::Drain);
+        leases.tell(7, Event::Drain);
+        assert_eq!(lost.map(|lost| lost.is_cancelled()), [true, false]);
+    }
+
+    #[test]
+    fn a_lease_counts_from_before_the_monitor_granted_it_however_late_it_is_read() {
+        let now = Instant::now();
+        let mut leases = Leases::new(now);
+        leases.begin(now);
+        let (uplink, second) = (Uplink::new(mpsc::channel(1).0), Duration::from_secs(1));
+        leases.welcomed(&[], &uplink);
+        leases.heartbeat(0, now + 3 * second).unwrap();
+        // The process is stopped here for an hour; a lease and then the answer lay in its socket.
+        assert_eq!(leases.granted_since(), now);
+        leases.renewed(&[]);
+        assert_eq!(leases.granted_since(), now + 3 * second);
+    }
+
+    #[test]
+    fn leases_that_the_next_monitor_knows_go_on_and_the_others_are_lost() {
+        let now = Instant::now();
+        let mut leases = Leases::new(now);
+        let ((one, mut hears), (two, _other)) = (held(60), held(60));
+        let lost = [one.lost.clone(), two.lost.clone()];
+        leases.add(1, one);
+        leases.add(2, Held { prepares: true, ..two });
+        leases.heartbeat(0, now).unwrap();
+        let later = now + Duration::from_secs(20);
+        let mut shown = leases.begin(later);
+        shown.sort_unstable();
+        assert_eq!((shown, leases.count()), (vec![1, 2], (1, 1)));
+        leases.welcomed(&[1], &Uplink::new(mpsc::channel(1).0));
+        assert!(matches!(hears.try_recv(), Ok(Event::Resumed { since, .. }) if since == later));
+        assert_eq!(lost.map(|lost| lost.is_cancelled()), [false, true]);
+        assert_eq!(
+            leases.next_heartbeat(),
+            later + LONGEST_INTERVAL,
+            "the open heartbeat of the last stream is forgotten"
+        );
     }
 }

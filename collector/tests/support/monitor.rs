@@ -10,7 +10,7 @@ use seine_proto::monitor::v1::monitor_message::Message as Down;
 use seine_proto::monitor::v1::work_server::Work;
 use seine_proto::monitor::v1::{
     CollectorMessage, Crawl, Discover, Discovered, Goodbye, Lease, MonitorMessage, OutcomeKind, Pinned, QueuedUrl,
-    Renewed, ReturnLease, Revoke, Settle, Settled, Urls,
+    Renewed, ReturnLease, Revoke, Settle, Settled, Urls, Welcome,
 };
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -22,6 +22,8 @@ pub struct Settings {
     pub crawl: Crawl,
     pub host: String,
     pub page_allowance: u64,
+    /// How long a lease lasts; 0 for half a minute.
+    pub lease_ms: u32,
     /// URLs sent with a lease or an answer.
     pub urls_at_once: usize,
 }
@@ -43,6 +45,8 @@ pub struct State {
     pub pins: Vec<String>,
     pub robots_found: u32,
     pub streams: u32,
+    /// Heartbeats are not answered.
+    deaf: bool,
     to_collector: Option<mpsc::Sender<Result<MonitorMessage, Status>>>,
 }
 
@@ -90,12 +94,22 @@ impl FakeMonitor {
         self.send(Down::Goodbye(Goodbye { reason: "test".into() }));
     }
 
-    /// Ends the stream without a word; the lease is lost.
+    /// Ends the stream without a word.
     pub fn break_stream(&self) {
         let mut state = self.state();
         let sender = state.to_collector.take().expect("a stream is open");
         sender.try_send(Err(Status::internal("test"))).expect("there is room");
-        state.leased = false;
+    }
+
+    /// The lease is over, whoever has it.
+    pub fn forget_lease(&self) {
+        let mut state = self.state();
+        (state.leased, state.token) = (false, state.token + 1);
+    }
+
+    /// Heartbeats are answered, or not any more.
+    pub fn hear_heartbeats(&self, hear: bool) {
+        self.state().deaf = !hear;
     }
 
     fn handle(&self, message: Up) -> Vec<Down> {
@@ -151,7 +165,7 @@ impl State {
             token: self.token,
             host: self.settings.host.clone(),
             crawl: Some(self.settings.crawl.clone()),
-            duration_ms: 30_000,
+            duration_ms: if self.settings.lease_ms == 0 { 30_000 } else { self.settings.lease_ms },
             rest_ms,
             page_allowance: self.settings.page_allowance,
             urls: Some(urls),
@@ -161,15 +175,19 @@ impl State {
 
     fn handle(&mut self, message: Up) -> Vec<Down> {
         match message {
-            Up::Hello(_) => {
+            Up::Hello(hello) => {
                 self.streams += 1;
-                Vec::new()
+                let is_held = |token: &u64| self.leased && *token == self.token;
+                let tokens: Vec<u64> = hello.tokens.into_iter().filter(is_held).collect();
+                self.leased = !tokens.is_empty();
+                vec![Down::Welcome(Welcome { tokens })]
             }
             Up::Credit(_) => {
                 // What the last lease left of the delay, and a millisecond for the rounding.
                 let since = self.returned.last().and_then(|returned| returned.since_last_request_ms);
                 self.lease(since.map_or(0, |since| (self.settings.crawl.delay_ms() + 1).saturating_sub(since)))
             }
+            Up::Heartbeat(_) if self.deaf => Vec::new(),
             Up::Heartbeat(heartbeat) => vec![Down::Renewed(Renewed { tokens: heartbeat.tokens })],
             Up::Pin(pin) => {
                 self.pins.push(pin.address);
@@ -196,7 +214,11 @@ impl State {
     }
 
     fn discover(&mut self, discover: Discover) -> Down {
-        let from = self.queue.get(&discover.from_place).cloned().expect("links come from a queued page");
+        let Some(from) = self.queue.get(&discover.from_place).cloned() else {
+            assert!(self.streams > 1, "links come from a queued page");
+            let (request_id, token) = (discover.request_id, discover.token);
+            return Down::Discovered(Discovered { request_id, token, urls: Vec::new() });
+        };
         assert_eq!(from.url, discover.from_url);
         self.discoveries += 1;
         let parent = self.discoveries;
@@ -211,9 +233,14 @@ impl State {
     fn settle(&mut self, settle: &Settle) -> Down {
         let stale = settle.token != self.token;
         if !stale {
-            self.queue.remove(&settle.place).expect("only queued pages are settled");
             let kind = settle.outcome.as_ref().expect("a settlement has an outcome").kind();
-            self.settled_twice += u32::from(self.settled.insert(settle.url.clone(), kind).is_some());
+            match self.queue.remove(&settle.place) {
+                Some(_) => self.settled_twice += u32::from(self.settled.insert(settle.url.clone(), kind).is_some()),
+                // One that was not acknowledged before the stream ended comes again.
+                None => {
+                    assert!(self.streams > 1 && self.settled.contains_key(&settle.url), "only queued pages are settled")
+                }
+            }
         }
         Down::Settled(Settled { request_id: settle.request_id, token: settle.token, stale })
     }
@@ -240,10 +267,7 @@ impl Work for Service {
                     let _ = answers.send(Ok(MonitorMessage { message: Some(answer) })).await;
                 }
             }
-            // A closed stream holds nothing.
-            let mut state = monitor.state();
-            state.leased = false;
-            state.to_collector = None;
+            // The lease stays with the collector, which may come back.
         });
         Ok(Response::new(ReceiverStream::new(receiver)))
     }

@@ -100,6 +100,7 @@ pub mod meta {
     pub const TOKEN: &[u8] = b"t";
     pub const EPOCH: &[u8] = b"e";
     pub const SLOTS: &[u8] = b"s";
+    pub const AT_WORK: &[u8] = b"w";
 
     /// Before all blocked hosts.
     pub const BLOCKS: &[u8] = b"b";

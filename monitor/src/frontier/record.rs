@@ -89,6 +89,9 @@ pub struct CrawlRecord {
     /// How often the rules for what is taken in have changed.
     #[prost(uint32, tag = "21")]
     pub rules_generation: u32,
+    /// How often settings have changed that a lease fixes.
+    #[prost(uint32, tag = "22")]
+    pub lease_settings_generation: u32,
 }
 
 /// What kept links out of a crawl.
@@ -259,6 +262,27 @@ pub struct LeaseRecord {
     /// The address lies in a network that the crawl allows by name: hosts per IP are not limited there.
     #[prost(bool, tag = "8")]
     pub allowed_by_name: bool,
+    /// New pages that it may save; 0 for no limit.
+    #[prost(uint64, tag = "9")]
+    pub page_allowance: u64,
+    /// Only address and robots.txt are to be found out.
+    #[prost(bool, tag = "10")]
+    pub prepares: bool,
+    /// The settings it was granted under, by [`CrawlRecord::lease_settings_generation`].
+    #[prost(uint32, tag = "11")]
+    pub settings_generation: u32,
+    /// The process of the collector.
+    #[prost(fixed64, tag = "12")]
+    pub instance: u64,
+}
+
+/// A moment shortly before the last lease was granted or renewed.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct AtWorkRecord {
+    #[prost(string, tag = "1")]
+    pub boot: String,
+    #[prost(int64, tag = "2")]
+    pub since_boot_ms: i64,
 }
 
 /// What an administrator has blocked.

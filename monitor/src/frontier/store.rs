@@ -25,8 +25,8 @@ use seine_proto::monitor::v1::{Outcome, Robots};
 use super::exclusions::Exclusions;
 use super::floors::Floors;
 use super::record::{
-    AddressRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse, LeaseRecord,
-    QueueEntry, UrlRecord, decode,
+    AddressRecord, AtWorkRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse,
+    LeaseRecord, QueueEntry, UrlRecord, decode,
 };
 use super::{Candidate, CrawlId, Durable, Forgotten, Frontier, Known, Result, Settlement, Stretch, Unforgotten, key};
 use crate::MonitorError;
@@ -369,6 +369,15 @@ impl Frontier for RocksFrontier {
 
     fn put_slots(&mut self, slots: &[u8]) -> Result<()> {
         Ok(self.db.put_cf(self.table(META), key::meta::SLOTS, slots)?)
+    }
+
+    fn at_work(&self) -> Result<Option<AtWorkRecord>> {
+        let stored = self.db.get_cf(self.table(META), key::meta::AT_WORK)?;
+        stored.map(|bytes| decode(&bytes, "time of last work")).transpose()
+    }
+
+    fn put_at_work(&mut self, at_work: &AtWorkRecord) -> Result<()> {
+        Ok(self.db.put_cf(self.table(META), key::meta::AT_WORK, at_work.encode_to_vec())?)
     }
 
     fn put_lease(&mut self, lease: &LeaseRecord) -> Result<()> {

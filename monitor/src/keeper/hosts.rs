@@ -112,10 +112,8 @@ impl Keeper {
                     .get(&lease.crawl)
                     .map(|crawl| crawl.record.settings.name.clone())
                     .unwrap_or_default(),
-                collector: lease
-                    .session
-                    .and_then(|session| self.collectors.get(&session))
-                    .map_or_else(String::new, |collector| collector.id.clone()),
+                // Empty while it is away.
+                collector: lease.session.map(|_| lease.holder.collector.clone()).unwrap_or_default(),
                 token: lease.token,
                 ending: lease.revoked,
             }),

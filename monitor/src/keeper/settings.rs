@@ -61,6 +61,8 @@ impl Keeper {
         }
         let judges_again = effect.is_some_and(|(_, judges_again)| judges_again);
         record.rules_generation += u32::from(judges_again);
+        let ends_leases = effect.is_some_and(|(effect, _)| effect == Effect::Lease);
+        record.lease_settings_generation += u32::from(ends_leases);
         let changes = settings::changes(before, &record.settings);
         for SettingChange { setting, before, now } in &changes {
             tracing::info!(crawl = record.settings.name, setting, before, now, "setting of a crawl changed");
@@ -91,7 +93,7 @@ impl Keeper {
     }
 
     /// Behind the lease itself, which is sent once it is durable.
-    fn send_terms(&mut self, token: u64, judge_again: bool) -> Result<()> {
+    pub(crate) fn send_terms(&mut self, token: u64, judge_again: bool) -> Result<()> {
         let Some(lease) = self.leases.get(token) else { return Ok(()) };
         let (crawl, host) = (lease.crawl, lease.host.clone());
         let record = self.frontier.host(&host)?;

@@ -6,6 +6,8 @@ mod clocks;
 mod failing;
 mod forgetting;
 mod leases;
+mod resuming;
+mod draining;
 mod settings;
 mod sitemaps;
 mod troubles;
@@ -34,15 +36,32 @@ struct Bench {
 
 impl Bench {
     fn new(path: &Path, clock: Clock, embedded: bool) -> Self {
+        Self::attached(path, clock, Hello { embedded, ..hello("c") }).0
+    }
+
+    /// With the leases that the collector goes on with.
+    fn attached(path: &Path, clock: Clock, hello: Hello) -> (Self, Vec<u64>) {
         let frontier = RocksFrontier::open(path).unwrap();
         let nodes = NodeTable::new(clock.clone());
         let mut keeper = Keeper::new(Box::new(frontier), MonitorConfig::default(), clock.clone(), nodes).unwrap();
         let (messages, inbox) = mpsc::channel(64);
-        let hello = Hello { collector_id: "c".to_owned(), embedded };
         keeper.handle(Command::Attach { session: SESSION, hello, messages }).unwrap();
         let mut bench = Self { keeper, clock, inbox };
+        let welcome = bench.hear_welcome();
         bench.say(collector_message::Message::Credit(Credit { leases: 8, preparations: 0 }));
-        bench
+        (bench, welcome)
+    }
+
+    fn hear_welcome(&mut self) -> Vec<u64> {
+        match self.hear() {
+            monitor_message::Message::Welcome(welcome) => welcome.tokens,
+            other => panic!("expected a welcome, heard {other:?}"),
+        }
+    }
+
+    /// How long an unrenewed lease lasts.
+    fn lease_ms(&self) -> i64 {
+        self.keeper.config.lease.as_millis() as i64
     }
 
     fn add(&mut self, settings: Crawl) {
@@ -129,6 +148,10 @@ impl Bench {
     fn state(&self, name: &str) -> CrawlState {
         self.keeper.status(self.keeper.crawl_named(name).unwrap()).unwrap().state()
     }
+}
+
+fn hello(collector: &str) -> Hello {
+    Hello { collector_id: collector.to_owned(), instance: 1, ..Hello::default() }
 }
 
 fn urls(lease: &Lease) -> Vec<QueuedUrl> {

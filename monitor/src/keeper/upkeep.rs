@@ -66,7 +66,11 @@ impl Keeper {
 
     /// Why a collector cannot fetch, though it is attached.
     pub(crate) fn trouble_of(&self, collector: &Collector) -> Option<&str> {
-        let own = self.troubles.iter().find(|trouble| trouble.tier == COLLECTOR && trouble.node == collector.id);
+        let id = &collector.holder.collector;
+        if self.slots.is_draining(id) {
+            return Some("the collector is draining");
+        }
+        let own = self.troubles.iter().find(|trouble| trouble.tier == COLLECTOR && trouble.node == *id);
         own.map(|trouble| trouble.reason.as_str())
     }
 
@@ -106,7 +110,7 @@ impl Keeper {
         Ok(())
     }
 
-    pub(super) fn give_slots(&mut self, collector: &str) -> Result<()> {
+    pub(crate) fn give_slots(&mut self, collector: &str) -> Result<()> {
         self.upkeep.away.remove(collector);
         if self.slots.join(collector) {
             self.frontier.put_slots(&self.slots.encode())?;
@@ -115,7 +119,7 @@ impl Keeper {
     }
 
     fn take_slots_of_the_absent(&mut self, now: i64) -> Result<()> {
-        let here = |name: &str| self.collectors.values().any(|collector| collector.id == name);
+        let here = |name: &str| self.collectors.values().any(|collector| collector.holder.collector == name);
         let absent: Vec<String> = self.slots.collectors().filter(|name| !here(name)).map(str::to_owned).collect();
         let away = &mut self.upkeep.away;
         away.retain(|name, _| absent.contains(name));

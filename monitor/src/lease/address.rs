@@ -42,8 +42,8 @@ impl Keeper {
             lease.address = address.filter(|_| go);
             lease.request_allowance = promised.or(lease.request_allowance);
             let lease = lease.clone();
-            if let (Some(_), Some(collector)) = (lease.address, self.collectors.get(&session)) {
-                self.frontier.put_lease(&lease.record(&collector.id, collector.embedded))?;
+            if lease.address.is_some() {
+                self.frontier.put_lease(&lease.record())?;
             }
         }
         if go && !pin.allowed_by_name {

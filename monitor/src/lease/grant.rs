@@ -151,7 +151,7 @@ impl Keeper {
             };
             let able = self.collectors.iter().filter(|(_, collector)| self.trouble_of(collector).is_none());
             let with_room = able.filter(|(_, collector)| room(collector) > 0);
-            let chosen = with_room.max_by_key(|(_, c)| (preferred == Some(c.id.as_str()), room(c)));
+            let chosen = with_room.max_by_key(|(_, c)| (preferred == Some(c.holder.collector.as_str()), room(c)));
             chosen.map(|(session, _)| (*session, work))
         };
         is_new.then(|| choose(Work::Prepare)).flatten().or_else(|| choose(Work::Fetch))
@@ -185,14 +185,17 @@ impl Keeper {
         record.lease_token = token;
         let settings = self.crawls[&crawl].record.settings.clone();
         let Some(pace) = self.pace(crawl, host, record.crawl_delay_ms)? else { return Ok(()) };
-        let lease_ms = self.config.lease.as_millis() as i64;
         let rests_until_ms = self.allowed_from(&record, now)?.max(now);
+        let Some(holder) = self.collectors.get(&session).map(|collector| collector.holder.clone()) else {
+            return Ok(());
+        };
         let lease = ActiveLease {
             token,
             crawl,
             host: host.clone(),
+            holder,
             session: Some(session),
-            expires_ms: self.clock.monotonic_ms() + lease_ms + self.config.request_timeout.as_millis() as i64,
+            expires_ms: self.lease_lasts_until()?,
             rests_until_ms,
             delay_ms: pace.delay_ms,
             request_allowance: pace.requests_left(record.requests_since_pause),
@@ -205,6 +208,7 @@ impl Keeper {
             address_busy: false,
             revoked: false,
             prepares: work == Work::Prepare,
+            settings_generation: self.crawls[&crawl].record.lease_settings_generation,
         };
         let robots = self.fresh_robots(host, now)?;
         let Some(collector) = self.collectors.get_mut(&session) else { return Ok(()) };
@@ -212,12 +216,12 @@ impl Keeper {
             Work::Fetch => collector.credit -= 1,
             Work::Prepare => collector.preparations -= 1,
         }
-        self.frontier.grant(&lease.record(&collector.id, collector.embedded), &record)?;
+        self.frontier.grant(&lease.record(), &record)?;
         let message = Lease {
             token,
             host: host.as_str().to_owned(),
             crawl: Some(settings),
-            duration_ms: lease_ms as u32,
+            duration_ms: self.config.lease_at_collector().as_millis() as u32,
             rest_ms: (rests_until_ms - now) as u32,
             page_allowance: lease.allowance.unwrap_or(0),
             urls: Some(urls(token, stretch)),

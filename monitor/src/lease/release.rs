@@ -1,59 +1,21 @@
-//! Taking a host back: returned by its collector, expired, or lost with the collector. Also what happens to a lease while
-//! it lives: renewal, robots.txt.
+//! Taking a host back: returned by its collector, or expired because that is gone or cut off. Also what happens to a lease
+//! while it lives: renewal, robots.txt.
 
-use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Heartbeat, Renewed, ReturnLease, RobotsFound, monitor_message::Message};
 
 use super::table::{ActiveLease, SessionId};
 use crate::crawl::MAX_DELAY_MS;
-use crate::frontier::record::{HostRecord, LeaseRecord};
-use crate::frontier::{CrawlId, PARKED, Result};
+use crate::frontier::record::HostRecord;
+use crate::frontier::{PARKED, Result};
 use crate::keeper::Keeper;
 use crate::politeness::{self, Trouble};
 
+/// A tick that comes so late says that the whole process was stopped, or its disk.
+const STANDSTILL_MS: i64 = 1_000;
 /// How long a host waits that found its address busy.
 const ADDRESS_BUSY_MS: i64 = 1_000;
 
 impl Keeper {
-    /// At start: a lease of a process that is gone is over, but its last request may be a moment old. A collector in
-    /// another process may still be at work until its lease has surely expired.
-    pub(crate) fn take_back_leases_of_the_past(&mut self) -> Result<()> {
-        let lasts = (self.config.lease + self.config.request_timeout).as_millis() as i64;
-        for record in self.frontier.leases()? {
-            let lease = self.lease_of_the_past(&record, self.clock.monotonic_ms() + lasts)?;
-            if record.embedded {
-                self.give_up(&lease)?;
-            } else {
-                self.leases.insert(lease);
-            }
-        }
-        Ok(())
-    }
-
-    fn lease_of_the_past(&self, record: &LeaseRecord, expires_ms: i64) -> Result<ActiveLease> {
-        let host = HostKey::from_stored(record.host.clone());
-        let crawl = CrawlId(record.crawl);
-        let asks_ms = self.frontier.host(&host)?.crawl_delay_ms;
-        Ok(ActiveLease {
-            token: record.token,
-            crawl,
-            session: None,
-            expires_ms,
-            rests_until_ms: 0,
-            delay_ms: self.pace(crawl, &host, asks_ms)?.map_or(0, |pace| pace.delay_ms),
-            request_allowance: Some(record.request_allowance).filter(|allowance| *allowance > 0),
-            allowance: None,
-            saved: 0,
-            settled: 0,
-            address: record.address.parse().ok(),
-            allowed_by_name: record.allowed_by_name,
-            address_busy: false,
-            revoked: true,
-            prepares: false,
-            host,
-        })
-    }
-
     pub(crate) fn take_back(&mut self, session: SessionId, returned: &ReturnLease) -> Result<()> {
         if self.leases.held_by(returned.token, session).is_none() {
             return Ok(());
@@ -100,7 +62,7 @@ impl Keeper {
     }
 
     /// The collector is gone or silent: whatever it did last, one full delay from now is late enough.
-    fn give_up(&mut self, lease: &ActiveLease) -> Result<()> {
+    pub(super) fn give_up(&mut self, lease: &ActiveLease) -> Result<()> {
         let now = self.clock.now_ms();
         let mut record = self.frontier.host(&lease.host)?;
         self.free(&mut record, now);
@@ -116,6 +78,18 @@ impl Keeper {
         self.put_back(lease, record.next_allowed_ms)
     }
 
+    /// Time in which the keeper did not run counts against nobody: renewals may wait to be read. Leases that end later than
+    /// they might endanger nothing, since collectors end them by their own clocks.
+    pub(crate) fn forgive_standstill(&mut self, late_ms: i64) {
+        if late_ms < STANDSTILL_MS {
+            return;
+        }
+        tracing::warn!(seconds = late_ms / 1000, "the monitor stood still; leases are left to collectors for longer");
+        for lease in self.leases.iter_mut() {
+            lease.expires_ms += late_ms;
+        }
+    }
+
     pub(crate) fn expire_leases(&mut self) -> Result<()> {
         for token in self.leases.expired(self.clock.monotonic_ms()) {
             let Some(lease) = self.leases.remove(token) else { continue };
@@ -126,33 +100,11 @@ impl Keeper {
         Ok(())
     }
 
-    /// A collector in this process cannot be at work any more; one in another may be, until its leases expire.
-    pub(crate) fn lose_collector(&mut self, session: SessionId) -> Result<()> {
-        let embedded = self.collectors.remove(&session).is_some_and(|collector| {
-            tracing::info!(collector = collector.id, "collector detached");
-            collector.embedded
-        });
-        let held: Vec<u64> = self.leases.iter().filter(|l| l.session == Some(session)).map(|l| l.token).collect();
-        for token in held {
-            if embedded {
-                if let Some(lease) = self.leases.remove(token) {
-                    self.give_up(&lease)?;
-                }
-            } else if let Some(lease) = self.leases.held_by(token, session) {
-                lease.session = None;
-                lease.revoked = true;
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn renew(&mut self, session: SessionId, heartbeat: &Heartbeat) {
+    pub(crate) fn renew(&mut self, session: SessionId, heartbeat: &Heartbeat) -> Result<()> {
         if let Some(collector) = self.collectors.get_mut(&session) {
             (collector.memory_bytes, collector.load) = (heartbeat.memory_bytes, heartbeat.load);
         }
-        let until = self.clock.monotonic_ms()
-            + self.config.lease.as_millis() as i64
-            + self.config.request_timeout.as_millis() as i64;
+        let until = self.lease_lasts_until()?;
         let mut tokens = Vec::new();
         for &token in &heartbeat.tokens {
             if let Some(lease) = self.leases.held_by(token, session) {
@@ -161,6 +113,7 @@ impl Keeper {
             }
         }
         self.send(session, Message::Renewed(Renewed { tokens }));
+        Ok(())
     }
 
     pub(crate) fn keep_robots(&mut self, session: SessionId, found: RobotsFound) -> Result<()> {

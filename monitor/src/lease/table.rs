@@ -13,14 +13,25 @@ use crate::frontier::record::LeaseRecord;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(pub u64);
 
+/// The process that a lease was given to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub collector: String,
+    /// Tells processes under the same id apart.
+    pub instance: u64,
+    /// In the Monitor's own process, and gone when that is.
+    pub embedded: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct ActiveLease {
     pub token: u64,
     pub crawl: CrawlId,
     pub host: HostKey,
+    pub holder: Holder,
     /// `None` after the collector's stream broke, or when it has not come back since the Monitor started.
     pub session: Option<SessionId>,
-    /// On the monotonic clock: from then on the collector can have no request under way.
+    /// On the monotonic clock: from then on the collector has no connection to the host.
     pub expires_ms: i64,
     /// Wall-clock time before which the collector may not start.
     pub rests_until_ms: i64,
@@ -41,6 +52,8 @@ pub struct ActiveLease {
     pub revoked: bool,
     /// Only address and robots.txt are to be found out.
     pub prepares: bool,
+    /// The settings it was granted under.
+    pub settings_generation: u32,
 }
 
 #[derive(Debug, Default)]
@@ -78,6 +91,10 @@ impl LeaseTable {
         self.iter().filter(move |lease| lease.crawl == crawl)
     }
 
+    pub fn of_holder(&self, holder: &Holder) -> impl Iterator<Item = &ActiveLease> {
+        self.iter().filter(move |lease| lease.holder == *holder)
+    }
+
     pub fn at(&self, address: AddressKey) -> impl Iterator<Item = &ActiveLease> {
         self.iter().filter(move |lease| lease.address.map(AddressKey::of) == Some(address))
     }
@@ -93,16 +110,20 @@ impl LeaseTable {
 }
 
 impl ActiveLease {
-    pub fn record(&self, collector: &str, embedded: bool) -> LeaseRecord {
+    pub fn record(&self) -> LeaseRecord {
         LeaseRecord {
             token: self.token,
             crawl: self.crawl.0,
             host: self.host.as_str().to_owned(),
-            collector: collector.to_owned(),
-            embedded,
+            collector: self.holder.collector.clone(),
+            embedded: self.holder.embedded,
             address: self.address.map(|address| address.to_string()).unwrap_or_default(),
             request_allowance: self.request_allowance.unwrap_or(0),
             allowed_by_name: self.allowed_by_name,
+            page_allowance: self.allowance.unwrap_or(0),
+            prepares: self.prepares,
+            settings_generation: self.settings_generation,
+            instance: self.holder.instance,
         }
     }
 }

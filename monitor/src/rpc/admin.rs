@@ -2,11 +2,11 @@
 
 use seine_proto::monitor::v1::admin_server::Admin;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, ExplainRequest, ExplainResponse,
-    ForgetRequest, ForgetResponse, GetCrawlRequest, GetCrawlResponse, GetHostRequest, GetHostResponse,
-    ListBlocksRequest, ListBlocksResponse, ListCrawlsRequest, ListCrawlsResponse, ListHostsRequest, ListHostsResponse,
-    ListNodesRequest, ListNodesResponse, RefreshCrawlRequest, RefreshCrawlResponse, SetCrawlRequest, SetCrawlResponse,
-    SetCrawlStateRequest, SetCrawlStateResponse, UnblockHostsRequest, UnblockHostsResponse,
+    AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, DrainNodeRequest, DrainNodeResponse,
+    ExplainRequest, ExplainResponse, ForgetRequest, ForgetResponse, GetCrawlRequest, GetCrawlResponse, GetHostRequest,
+    GetHostResponse, ListBlocksRequest, ListBlocksResponse, ListCrawlsRequest, ListCrawlsResponse, ListHostsRequest,
+    ListHostsResponse, ListNodesRequest, ListNodesResponse, RefreshCrawlRequest, RefreshCrawlResponse, SetCrawlRequest,
+    SetCrawlResponse, SetCrawlStateRequest, SetCrawlStateResponse, UnblockHostsRequest, UnblockHostsResponse,
 };
 use tonic::service::Interceptor;
 use tonic::{Request, Response, Status};
@@ -131,6 +131,12 @@ impl Admin for AdminService {
         let name = request.into_inner().host;
         let host = self.monitor.ask(|answer| Command::Host { name, answer }).await?;
         Ok(Response::new(host))
+    }
+
+    async fn drain_node(&self, request: Request<DrainNodeRequest>) -> Result<Response<DrainNodeResponse>, Status> {
+        let DrainNodeRequest { node, undo } = request.into_inner();
+        let leases = self.monitor.drain(&node, undo).await?;
+        Ok(Response::new(DrainNodeResponse { leases }))
     }
 
     async fn list_nodes(&self, _: Request<ListNodesRequest>) -> Result<Response<ListNodesResponse>, Status> {
