@@ -1,0 +1,315 @@
+//! The Monitor's registrar: authority, tokens and members with their files in `authority/` of the data directory, and
+//! the steps that need several of them.
+//!
+//! Each step changes a copy, stores it, and only then takes it over, so memory never says what the disk does not. Joining
+//! is three steps that a crash may part: the token is spent → the member is entered with its certificate → the answer
+//! is sent. A node that asks again with the same key goes on where it was; nobody else can use what was spent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use rustls::pki_types::CertificateDer;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::authority::{self, Authority, AuthorityError, SignedCertificate, Subject};
+use super::book::{BookError, Shelf};
+use super::certificate::{Peer, RequestKey, WrongRequest};
+use super::members::{DenyList, MemberBook, MemberError, RenewRefusal};
+use super::name::{ClusterId, NodeId};
+use super::own::{IdentityError, OwnIdentity, PendingRequest};
+use super::token::{JoinToken, Pin, TokenId};
+use super::tokens::{CreateRefusal, TokenBook, TokenRefusal, TokenSummary, TokenTerms};
+
+const TOKENS: &str = "tokens";
+const MEMBERS: &str = "members";
+
+/// What a node gets when it joins or renews.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    pub cluster: ClusterId,
+    pub node: NodeId,
+    pub generation: u64,
+    /// The node's certificate first.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// What it is to trust, the root that signs first.
+    pub roots: Vec<CertificateDer<'static>>,
+}
+
+/// Why somebody was not admitted, or why the books could not be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum AdmissionRefusal {
+    #[error(transparent)]
+    Token(#[from] TokenRefusal),
+    #[error(
+        "the join token {token} is not for the role {role}, only for {allowed}; ask for a token with --roles {role}"
+    )]
+    Role { token: String, role: String, allowed: String },
+    #[error(transparent)]
+    Request(#[from] WrongRequest),
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    #[error(transparent)]
+    Renew(#[from] RenewRefusal),
+    /// Not the caller's fault.
+    #[error("the Monitor cannot admit anybody now: {0}")]
+    Monitor(#[from] RegistrarError),
+}
+
+/// What goes wrong on the Monitor's side.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistrarError {
+    #[error(transparent)]
+    Book(#[from] BookError),
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    #[error(transparent)]
+    Create(#[from] CreateRefusal),
+    #[error(
+        "{directory} holds the identity of the node {node} of another cluster; use another directory with --data, \
+         or remove that one's `identity`"
+    )]
+    OtherCluster { directory: String, node: NodeId },
+}
+
+#[derive(Debug)]
+pub struct Registrar {
+    shelf: Shelf,
+    authority: Authority,
+    tokens: TokenBook,
+    members: MemberBook,
+}
+
+impl Registrar {
+    /// Opens the books in the directory, or begins them when it holds none.
+    pub fn open_or_create(directory: &Path, now_ms: i64) -> Result<Self, RegistrarError> {
+        let shelf = Shelf::open(directory)?;
+        // The authority is written last when they are begun. What is missing later is damage: a lost book may have known
+        // who was removed, and a lost authority is the key to all that others hold.
+        let begun = shelf.path(authority::BOOK).exists();
+        let tokens: TokenBook = Self::open_book(&shelf, TOKENS, begun)?;
+        let members: MemberBook = Self::open_book(&shelf, MEMBERS, begun)?;
+        if !begun && members.list().next().is_some() {
+            return Err(Self::missing(&shelf, authority::BOOK).into());
+        }
+        let authority = Authority::open_or_create(&shelf, now_ms)?;
+        Ok(Self { authority, tokens, members, shelf })
+    }
+
+    fn open_book<T: Default + Serialize + DeserializeOwned>(
+        shelf: &Shelf,
+        name: &str,
+        begun: bool,
+    ) -> Result<T, BookError> {
+        match shelf.load(name)? {
+            Some(book) => Ok(book),
+            None if begun => Err(Self::missing(shelf, name)),
+            None => {
+                let book = T::default();
+                shelf.store(name, &book)?;
+                Ok(book)
+            }
+        }
+    }
+
+    fn missing(shelf: &Shelf, name: &str) -> BookError {
+        BookError::Damaged { path: shelf.path(name), what: "it is missing".to_owned() }
+    }
+
+    pub fn cluster(&self) -> &ClusterId {
+        self.authority.cluster()
+    }
+
+    pub fn pin(&self) -> Pin {
+        self.authority.pin()
+    }
+
+    pub fn trusted_roots(&self, now_ms: i64) -> Vec<CertificateDer<'static>> {
+        self.authority.trusted_roots(now_ms)
+    }
+
+    pub fn members(&self) -> &MemberBook {
+        &self.members
+    }
+
+    pub fn deny_list(&self, now_ms: i64) -> DenyList {
+        self.members.deny_list(now_ms)
+    }
+
+    pub fn tokens(&self) -> Vec<TokenSummary> {
+        self.tokens.list()
+    }
+
+    pub fn create_token(&mut self, terms: &TokenTerms, now_ms: i64) -> Result<JoinToken, RegistrarError> {
+        if let Some(node) = &terms.node {
+            match self.members.get(node) {
+                None => return Err(MemberError::Missing(node.clone()).into()),
+                Some(member) if member.is_removed() => return Err(MemberError::Removed(node.clone()).into()),
+                Some(_) => {}
+            }
+        }
+        let mut tokens = self.tokens.clone();
+        let token = tokens.create(self.authority.pin(), terms, now_ms)?;
+        self.replace_tokens(tokens)?;
+        Ok(token)
+    }
+
+    /// Whether there was such a token.
+    pub fn revoke_token(&mut self, id: &TokenId) -> Result<bool, RegistrarError> {
+        let mut tokens = self.tokens.clone();
+        let was = tokens.revoke(id);
+        if was {
+            self.replace_tokens(tokens)?;
+        }
+        Ok(was)
+    }
+
+    /// Lets a machine in that shows a token, with the roles it wants or, if it names none, all that the token allows.
+    pub fn admit(
+        &mut self,
+        token: &str,
+        secret: &str,
+        wanted: &BTreeSet<String>,
+        request_der: &[u8],
+        now_ms: i64,
+    ) -> Result<Admitted, AdmissionRefusal> {
+        let key = RequestKey::from_request(request_der)?;
+        let mut tokens = self.tokens.clone();
+        let grant = tokens.spend(token, secret, &key.digest(), now_ms)?;
+        if let Some(role) = wanted.iter().find(|role| !grant.roles.is_empty() && !grant.roles.contains(*role)) {
+            let allowed = grant.roles.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(AdmissionRefusal::Role { token: token.to_owned(), role: role.clone(), allowed });
+        }
+        let roles = if wanted.is_empty() { &grant.roles } else { wanted };
+        let mut members = self.members.clone();
+        let node = match grant.node {
+            Some(node) => members.join_again(&node, roles, key.digest(), now_ms).map(|()| node)?,
+            None => members.join(roles, key.digest(), now_ms)?,
+        };
+        let certificate = self.sign(&key, &Subject::node(node.clone()), now_ms)?;
+        members.issued(&node, &certificate)?;
+        self.replace_tokens(tokens)?;
+        self.replace_members(members)?;
+        Ok(self.admitted(node, certificate, now_ms))
+    }
+
+    /// Gives a member its next certificate. The peer is who the connection's certificate says.
+    pub fn renew(
+        &mut self,
+        peer: &Peer,
+        generation: u64,
+        request_der: &[u8],
+        now_ms: i64,
+    ) -> Result<Admitted, AdmissionRefusal> {
+        let key = RequestKey::from_request(request_der)?;
+        let mut members = self.members.clone();
+        if let Err(refusal) = members.renew(peer, generation, key.digest(), now_ms) {
+            if members != self.members {
+                self.replace_members(members)?;
+            }
+            return Err(refusal.into());
+        }
+        let certificate = self.sign(&key, &Subject::node(peer.node_id.clone()), now_ms)?;
+        members.issued(&peer.node_id, &certificate)?;
+        self.replace_members(members)?;
+        Ok(self.admitted(peer.node_id.clone(), certificate, now_ms))
+    }
+
+    pub fn remove(&mut self, id: &NodeId, now_ms: i64) -> Result<(), RegistrarError> {
+        self.change_members(|members| members.remove(id, now_ms))
+    }
+
+    pub fn lock(&mut self, id: &NodeId, reason: &str, now_ms: i64) -> Result<(), RegistrarError> {
+        self.change_members(|members| members.lock(id, reason, now_ms))
+    }
+
+    pub fn set_labels(&mut self, id: &NodeId, labels: &BTreeMap<String, String>) -> Result<(), RegistrarError> {
+        self.change_members(|members| members.set_labels(id, labels))
+    }
+
+    pub fn set_roles(&mut self, id: &NodeId, roles: &BTreeSet<String>) -> Result<(), RegistrarError> {
+        self.change_members(|members| members.set_roles(id, roles))
+    }
+
+    /// Replaces the root certificate; nodes should be told [what to trust](Self::trusted_roots) and renew soon.
+    pub fn rotate(&mut self, now_ms: i64) -> Result<Pin, RegistrarError> {
+        Ok(self.authority.rotate(now_ms)?)
+    }
+
+    pub fn finish_rotation(&mut self) -> Result<(), RegistrarError> {
+        Ok(self.authority.finish_rotation()?)
+    }
+
+    /// The Monitor's own identity, from its directory, or signed anew where there is none, half of its life is over or
+    /// another root signs.
+    pub fn own_identity(
+        &mut self,
+        directory: &Path,
+        roles: &BTreeSet<String>,
+        now_ms: i64,
+    ) -> Result<OwnIdentity, RegistrarError> {
+        let earlier = OwnIdentity::load(directory)?;
+        if let Some(own) = &earlier {
+            if own.cluster != *self.cluster() {
+                let directory = directory.display().to_string();
+                return Err(RegistrarError::OtherCluster { directory, node: own.node.clone() });
+            }
+            let known = self.members.get(&own.node).is_some_and(|member| !member.is_removed());
+            if known && own.roots == self.trusted_roots(now_ms) && now_ms < own.renew_at_ms(0.0) {
+                return Ok(own.clone());
+            }
+        }
+        let request = PendingRequest::open_or_draw(directory)?;
+        let key = RequestKey::from_request(&request.request_der()?).map_err(AuthorityError::from)?;
+        let mut members = self.members.clone();
+        let known = earlier.filter(|own| members.get(&own.node).is_some_and(|member| !member.is_removed()));
+        let node = match known {
+            Some(own) => members.renew_own(&own.node, key.digest(), now_ms).map(|()| own.node)?,
+            None => members.join(roles, key.digest(), now_ms)?,
+        };
+        let certificate = self.sign(&key, &Subject::monitor(node.clone()), now_ms)?;
+        members.issued(&node, &certificate)?;
+        self.replace_members(members)?;
+        let own = request.complete(self.admitted(node, certificate, now_ms), "")?;
+        own.save(directory)?;
+        Ok(own)
+    }
+
+    fn sign(&self, key: &RequestKey, subject: &Subject, now_ms: i64) -> Result<SignedCertificate, RegistrarError> {
+        Ok(self.authority.sign_key(key, subject, now_ms)?)
+    }
+
+    fn admitted(&self, node: NodeId, certificate: SignedCertificate, now_ms: i64) -> Admitted {
+        let generation = self.members.get(&node).map_or(0, |member| member.generation);
+        let roots = self.authority.trusted_roots(now_ms);
+        Admitted { cluster: self.cluster().clone(), node, generation, chain: certificate.chain, roots }
+    }
+
+    fn change_members(
+        &mut self,
+        change: impl FnOnce(&mut MemberBook) -> Result<(), MemberError>,
+    ) -> Result<(), RegistrarError> {
+        let mut members = self.members.clone();
+        change(&mut members)?;
+        self.replace_members(members)
+    }
+
+    fn replace_tokens(&mut self, tokens: TokenBook) -> Result<(), RegistrarError> {
+        self.shelf.store(TOKENS, &tokens)?;
+        self.tokens = tokens;
+        Ok(())
+    }
+
+    fn replace_members(&mut self, members: MemberBook) -> Result<(), RegistrarError> {
+        self.shelf.store(MEMBERS, &members)?;
+        self.members = members;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
