@@ -1,10 +1,25 @@
 //! Which processes there are, what each of them runs, and how they are.
 //!
 //! The Monitor keeps the [table](NodeTable); every process registers in it and follows it by a [`Directory`], which keeps
-//! [`Channels`] pointed at whoever runs a role.
+//! [`Channels`] pointed at whoever runs a role. At the node port, the [service](MembershipService) lets machines join and nodes
+//! register, and [`Members`] is what a process knows of the others.
 
 mod directory;
+mod members;
+mod service;
 mod table;
+pub mod versions;
+
+use std::time::Duration;
 
 pub use directory::{Channels, Directory};
+pub use members::Members;
+pub use service::{MembershipService, SawEpoch};
 pub use table::{NodeTable, NodeTrouble};
+
+/// Of this program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// How often a node says that it is alive; the Monitor forgets one after several times this.
+pub const REGISTER_EVERY: Duration = Duration::from_secs(3);
+/// What machines that join can run.
+pub const ROLES: [&str; 5] = ["collector", "analyser", "filesaver", "indexer", "query"];

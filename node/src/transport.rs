@@ -1,8 +1,14 @@
 //! How tiers reach each other: gRPC over TCP between processes, gRPC over an in-memory stream within one.
 //!
 //! The same server and the same generated clients serve both, so there is no second code path for one machine.
-//! Until nodes authenticate each other, TCP is loopback only; [`listen`] refuses anything else. Connections over TCP are
-//! [bounded](crate::connections), and one whose other side is gone is noticed by pings.
+//! In clear, TCP is loopback only; [`listen`] refuses anything else. The [`node_port`] is for other machines too, over mutual
+//! TLS. Connections over TCP are [bounded](crate::connections), and one whose other side is gone is noticed by pings.
+
+pub mod credentials;
+pub mod cut_off;
+pub mod dial;
+pub mod node_port;
+mod severable;
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic::transport::{Channel, Endpoint, Server};
 
+use self::node_port::ConnectInfo;
 use crate::connections::{Connection, ConnectionLimits, Connections};
 use crate::descriptors;
 
@@ -130,12 +137,11 @@ pub async fn serve(
     );
     let over_tcp = async {
         let Some(listener) = tcp else { return Ok(()) };
-        let most = MAX_CONNECTIONS.min(descriptors::part(DESCRIPTORS_PART));
-        let connections = Connections::new(ConnectionLimits { most, patience: PATIENCE }, shutdown.clone());
-        let incoming = futures::stream::unfold((listener, connections), |(listener, connections)| async move {
-            let stream = connections.accept(&listener).await;
-            Some((Ok::<_, io::Error>(stream), (listener, connections)))
-        });
+        let incoming =
+            futures::stream::unfold((listener, connections(&shutdown)), |(listener, connections)| async move {
+                let stream = connections.accept(&listener).await;
+                Some((Ok::<_, io::Error>(stream), (listener, connections)))
+            });
         let routes = Routes::from(routes.into_axum_router().layer(from_fn(count_as_working)));
         tcp_server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await
     };
@@ -145,9 +151,16 @@ pub async fn serve(
     Ok(())
 }
 
+fn connections(shutdown: &CancellationToken) -> Connections {
+    let most = MAX_CONNECTIONS.min(descriptors::part(DESCRIPTORS_PART));
+    Connections::new(ConnectionLimits { most, patience: PATIENCE }, shutdown.clone())
+}
+
 /// Until the answer has been sent to its end, however long it streams.
 async fn count_as_working(request: Request, next: Next) -> Response {
-    let working = request.extensions().get::<Arc<Connection>>().map(Connection::work);
+    let extensions = request.extensions();
+    let of_node = extensions.get::<ConnectInfo>().map(|info| &info.connection);
+    let working = of_node.or_else(|| extensions.get::<Arc<Connection>>()).map(Connection::work);
     let response = next.run(request).await;
     response.map(|body| {
         axum::body::Body::new(body.map_frame(move |frame| {

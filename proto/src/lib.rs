@@ -21,6 +21,7 @@ area!(analyser);
 area!(filesaver);
 area!(indexer);
 area!(query);
+area!(node);
 
 /// Descriptors of every service, for gRPC reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/seine.descriptor"));

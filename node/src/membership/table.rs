@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use seine_common::clock::Clock;
 use seine_proto::monitor::v1::NodeInfo;
+use tokio::sync::watch;
 
 /// A node that has not registered for so long is gone.
 const SILENCE_MS: i64 = 15_000;
@@ -25,29 +26,58 @@ pub struct NodeTrouble {
     pub pauses: bool,
 }
 
+/// Clones are the same.
 #[derive(Clone)]
 pub struct NodeTable {
     clock: Clock,
     nodes: Arc<Mutex<BTreeMap<String, (i64, NodeInfo)>>>,
+    /// Counts the changes.
+    changes: Arc<watch::Sender<u64>>,
 }
 
 impl NodeTable {
     pub fn new(clock: Clock) -> Self {
-        Self { clock, nodes: Arc::default() }
+        // Whoever knows the table of a Monitor that ran earlier does not know this one.
+        let changes = Arc::new(watch::Sender::new(rand::random()));
+        Self { clock, nodes: Arc::default(), changes }
     }
 
     /// Notes that the node is alive and gives all that are; `None` when the table is full.
     pub fn register(&self, node: &NodeInfo) -> Option<Vec<NodeInfo>> {
         let now = self.clock.monotonic_ms();
         let mut nodes = self.nodes.lock().expect("nothing panics while holding this lock");
+        let before = nodes.len();
         nodes.retain(|_, (seen, _)| now - *seen < SILENCE_MS);
-        if nodes.len() >= MAX_NODES && !nodes.contains_key(&node.id) {
-            return None;
+        let mut has_changed = nodes.len() != before;
+        let is_admitted = nodes.len() < MAX_NODES || nodes.contains_key(&node.id);
+        if is_admitted {
+            let earlier = nodes.insert(node.id.clone(), (now, node.clone()));
+            has_changed |= earlier.as_ref().is_none_or(|(_, earlier)| earlier != node);
+            if earlier.is_none() {
+                tracing::info!(node = node.id, roles = node.roles.join(","), address = node.address, "node joined");
+            }
         }
-        if nodes.insert(node.id.clone(), (now, node.clone())).is_none() {
-            tracing::info!(node = node.id, roles = node.roles.join(","), address = node.address, "node joined");
+        if has_changed {
+            self.changed();
         }
-        Some(nodes.values().map(|(_, node)| node.clone()).collect())
+        is_admitted.then(|| nodes.values().map(|(_, node)| node.clone()).collect())
+    }
+
+    /// The node is not among them any more.
+    pub fn remove(&self, id: &str) {
+        self.nodes.lock().expect("nothing panics while holding this lock").remove(id);
+        // Also where it was not there: who is to be talked to no more is another matter now.
+        self.changed();
+    }
+
+    fn changed(&self) {
+        // Zero is what those say who know nothing.
+        self.changes.send_modify(|changes| *changes = changes.wrapping_add(1).max(1));
+    }
+
+    /// Tells when the table is another one.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// Those that have registered lately.
@@ -92,6 +122,27 @@ mod tests {
         clock.advance(1);
         let ids: Vec<_> = table.register(&node("b")).unwrap().into_iter().map(|node| node.id).collect();
         assert_eq!(ids, ["b"]);
+    }
+
+    #[test]
+    fn the_table_tells_when_it_is_another_one_and_only_then() {
+        let clock = Clock::manual(0);
+        let table = NodeTable::new(clock.clone());
+        let mut changes = table.changes();
+        table.register(&node("a"));
+        assert!(changes.has_changed().unwrap());
+        changes.mark_unchanged();
+        table.register(&node("a"));
+        assert!(!changes.has_changed().unwrap());
+        table.register(&NodeInfo { address: "127.0.0.1:2".to_owned(), ..node("a") });
+        assert!(changes.has_changed().unwrap());
+        changes.mark_unchanged();
+        clock.advance(SILENCE_MS);
+        table.register(&node("b"));
+        assert!(changes.has_changed().unwrap());
+        changes.mark_unchanged();
+        table.remove("b");
+        assert!(changes.has_changed().unwrap() && table.all().is_empty());
     }
 
     #[test]

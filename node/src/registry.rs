@@ -1,0 +1,54 @@
+//! The Monitor's books of tokens and nodes, for many callers at once.
+//!
+//! Changes are written and synced before they count, on threads that may wait for the disk; looking something up does not
+//! wait for them longer than one write takes.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use seine_common::clock::Clock;
+
+use crate::identity::registrar::RegistrarError;
+use crate::identity::{Peer, PeerRefusal, Registrar};
+
+/// Clones are the same.
+#[derive(Clone)]
+pub struct Registry {
+    registrar: Arc<Mutex<Registrar>>,
+    clock: Clock,
+}
+
+impl Registry {
+    pub fn open(directory: &Path, clock: Clock) -> Result<Self, RegistrarError> {
+        let registrar = Registrar::open_or_create(directory, clock.now_ms())?;
+        Ok(Self { registrar: Arc::new(Mutex::new(registrar)), clock })
+    }
+
+    /// Looks something up, or changes something where waiting for the disk is no harm.
+    pub fn with<T>(&self, ask: impl FnOnce(&mut Registrar, i64) -> T) -> T {
+        ask(&mut self.registrar(), self.clock.now_ms())
+    }
+
+    /// Changes something, from an async thread.
+    pub async fn change<T: Send + 'static>(&self, change: impl FnOnce(&mut Registrar, i64) -> T + Send + 'static) -> T {
+        let this = self.clone();
+        match tokio::task::spawn_blocking(move || this.with(change)).await {
+            Ok(changed) => changed,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// The roles that a node may have; an error for one that may not come any more.
+    pub fn roles(&self, peer: &Peer) -> Result<Vec<String>, PeerRefusal> {
+        self.with(|registrar, _| registrar.members().check(peer).map(|member| member.roles.iter().cloned().collect()))
+    }
+
+    /// Nodes that nobody must talk to.
+    pub fn removed(&self) -> Vec<String> {
+        self.with(|registrar, now| registrar.deny_list(now).nodes.keys().map(ToString::to_string).collect())
+    }
+
+    fn registrar(&self) -> MutexGuard<'_, Registrar> {
+        self.registrar.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
