@@ -177,6 +177,8 @@ impl Registrar {
         request_der: &[u8],
         now_ms: i64,
     ) -> Result<Admitted, AdmissionRefusal> {
+        // First, because it is cheap: strangers must not be able to make the Monitor work.
+        self.tokens.verify(token, secret)?;
         let key = RequestKey::from_request(request_der)?;
         let mut tokens = self.tokens.clone();
         let grant = tokens.spend(token, secret, &key.digest(), now_ms)?;

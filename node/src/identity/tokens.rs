@@ -153,15 +153,19 @@ impl TokenBook {
         Ok(JoinToken { pin, id, secret })
     }
 
-    /// Uses the token for the holder of a key. Whoever does not know the secret learns nothing of the token's state.
-    pub fn spend(&mut self, id: &str, secret: &str, key: &KeyDigest, now_ms: i64) -> Result<Grant, TokenRefusal> {
-        let unknown = || TokenRefusal::Unknown(id.chars().filter(|c| c.is_ascii_alphanumeric()).take(16).collect());
+    /// Whether somebody knows a token. Whoever does not learns nothing of its state.
+    pub fn verify(&self, id: &str, secret: &str) -> Result<TokenId, TokenRefusal> {
+        let unknown = || TokenRefusal::Unknown(id.chars().filter(char::is_ascii_alphanumeric).take(16).collect());
         let id: TokenId = id.parse().map_err(|_| unknown())?;
-        let token = self.tokens.get_mut(&id).ok_or_else(unknown)?;
+        let token = self.tokens.get(&id).ok_or_else(unknown)?;
         let shown = secret.parse::<Secret>().map_err(|_| TokenRefusal::WrongSecret(id.clone()))?;
-        if !bool::from(shown.digest().ct_eq(&token.secret.0)) {
-            return Err(TokenRefusal::WrongSecret(id));
-        }
+        if bool::from(shown.digest().ct_eq(&token.secret.0)) { Ok(id) } else { Err(TokenRefusal::WrongSecret(id)) }
+    }
+
+    /// Uses the token for the holder of a key.
+    pub fn spend(&mut self, id: &str, secret: &str, key: &KeyDigest, now_ms: i64) -> Result<Grant, TokenRefusal> {
+        let id = self.verify(id, secret)?;
+        let token = self.tokens.get_mut(&id).expect("verified above");
         if token.revoked {
             return Err(TokenRefusal::Revoked(id));
         }

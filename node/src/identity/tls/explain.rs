@@ -5,6 +5,8 @@ use std::io;
 
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 
+use super::pinned::PinRefusal;
+
 /// Of an error of accepting or connecting, or of the first read or write after it: in TLS 1.3 a client hears only then
 /// that the server refused its certificate.
 pub fn explain_io(error: &io::Error) -> String {
@@ -38,7 +40,8 @@ pub fn explain(error: &Error) -> String {
 
 fn explain_certificate(error: &CertificateError) -> String {
     match error {
-        CertificateError::Other(other) => other.to_string(),
+        // Ours says all; others are words of the library.
+        CertificateError::Other(other) if other.0.is::<PinRefusal>() => other.to_string(),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             "the other side's certificate has expired; if it was stopped for weeks, let it join again with a new token, \
              else check the clocks of both machines"
