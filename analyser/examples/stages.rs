@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_analyser::rpc::AnalyserService;
 use seine_analyser::{AnalyserConfig, analyse};
+use seine_node::membership::Filesavers;
 use seine_node::transport;
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, analyse_response::Event};
@@ -59,7 +60,8 @@ async fn through_services(pages: &[FetchedPage], durability: Durability) {
     let filesaver =
         Filesaver::open(dir.path(), FilesaverConfig { durability, ..FilesaverConfig::default() }).expect("opens");
     let (dialer, listener) = transport::in_memory();
-    let analyser = AnalyserService::new(dialer.channel(), AnalyserConfig::default());
+    let analyser =
+        AnalyserService::new(Filesavers::of([("log".to_owned(), dialer.channel())]), AnalyserConfig::default());
     let routes = Routes::new(filesaver.service()).add_service(analyser.into_server());
     tokio::spawn(transport::serve(routes, None, listener, CancellationToken::new()));
     let requests: Vec<AnalyseRequest> = (0..)

@@ -34,6 +34,8 @@ pub enum Error {
         "offset {offset} is beyond the end {end} of the description log, which was cut or is another one; read it from its beginning"
     )]
     BeyondEnd { offset: u64, end: u64 },
+    #[error("the position is of the filesaver {asked}, and this is {own}; ask that one")]
+    OtherFilesaver { asked: String, own: String },
     #[error("the archive has no record {0}")]
     NotArchived(String),
     #[error("the record {0} of the archive cannot be read: {1}")]

@@ -109,7 +109,8 @@ pub(crate) struct Shared {
     commands: mpsc::Sender<Command>,
     durable_end: watch::Receiver<u64>,
     segments: Segments,
-    log_id: String,
+    /// Names the filesaver too.
+    log_id: Arc<str>,
     /// Of all leases that entries were fetched under.
     highest_epoch: Arc<AtomicU64>,
     cpu: CpuPool,
@@ -136,7 +137,7 @@ impl Filesaver {
             fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, error))?;
         }
         sync_directory(dir).map_err(|error| Error::io("sync", dir, error))?;
-        let log_id = log_id(&log_dir)?;
+        let log_id = log_id(&log_dir, dir)?.into();
         let segments = Segments::list(&log_dir)?;
         let recovered = recover_log(&segments)?;
         remove_spools(&archive_dir)?;
@@ -229,12 +230,30 @@ impl Shared {
         self.commands.send(command).await.map_err(|_| Error::Closed)
     }
 
+    /// The position as others know it, with the name of this filesaver.
+    fn here(&self, position: ArchivePosition) -> ArchivePosition {
+        named(position, &self.log_id)
+    }
+
     async fn withdraw(&self, withdrawn: Withdrawn) -> Result<u64, Error> {
         let entry = EntryBody::of(&LogEntry { entry: Some(Entry::Withdrawn(withdrawn)) });
         let (done, answer) = oneshot::channel();
         self.command(Command::Withdraw { entry, done }).await?;
         answer.await.map_err(|_| Error::Closed)?.map_err(Error::NotSaved)
     }
+}
+
+/// On disk, positions have no name: whoever has the archive has its log beside it.
+fn named(position: ArchivePosition, filesaver: &str) -> ArchivePosition {
+    match position.file.is_empty() {
+        true => position,
+        false => ArchivePosition { filesaver: filesaver.to_owned(), ..position },
+    }
+}
+
+/// Whether a position that others keep can be one of this filesaver.
+fn may_be_of(position: &ArchivePosition, filesaver: &str) -> bool {
+    position.filesaver.is_empty() || position.filesaver == filesaver
 }
 
 /// Entries without a page stand nowhere in the archive.

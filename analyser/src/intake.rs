@@ -3,29 +3,29 @@
 //! One task owns everything about the stream. A page is in exactly one place: waiting in its [`lanes`], at [`work`] with the
 //! CPU pool or a converter, with the filesaver (`saving`), or gone. What it holds in memory is counted ([`held_bytes`]). When
 //! too many pages or bytes are under way, no more is read, and HTTP/2 holds the collector back. Pages may overtake each
-//! other; for one page, `parsed` always comes before `saved`, `failed` or `unavailable`.
+//! other; for one page, `parsed` always comes before `saved`, `failed`, `unavailable` or `again`.
 
 mod held_bytes;
 mod lanes;
 mod work;
-mod filesaver_link;
+mod filesaver_links;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use seine_node::membership::Filesavers;
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse, ParsedPage, SavedPage, analyse_response::Event};
 use seine_proto::filesaver::v1::{SaveRequest, SaveResponse, save_response};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
 use crate::error::Error;
 use crate::filesaver::NOT_MODIFIED;
 use crate::metrics;
 use crate::sitemap;
-use filesaver_link::FilesaverLink;
+use filesaver_links::{FilesaverLinks, LinkId, Lost};
 pub use held_bytes::HeldBytes;
 use lanes::{DOCUMENTS_PER_STREAM, Lanes, PAGES_PER_STREAM, UnderWay};
 pub(crate) use work::Tools;
@@ -44,22 +44,22 @@ struct Gone;
 pub(crate) struct Intake {
     tools: Tools,
     answers: Answers,
-    link: FilesaverLink,
+    links: FilesaverLinks,
     lanes: Lanes,
     at_work: JoinSet<Worked>,
-    /// The caller's page for each number under which the filesaver knows it.
-    saving: HashMap<u64, UnderWay>,
+    /// The caller's page for each number under which a filesaver knows it, and the stream that it went on.
+    saving: HashMap<u64, (LinkId, UnderWay)>,
     next_number: u64,
 }
 
 impl Intake {
-    pub fn new(filesaver: Channel, tools: Tools, held: &Arc<HeldBytes>, answers: Answers) -> Self {
+    pub fn new(filesavers: &Filesavers, tools: Tools, held: &Arc<HeldBytes>, answers: Answers) -> Self {
         let workers = tools.config.converter.as_ref().map_or(1, |converter| converter.workers);
         let lanes = Lanes::new(held, workers, tools.config.document_patience);
         Self {
             tools,
             answers,
-            link: FilesaverLink::new(filesaver),
+            links: FilesaverLinks::new(filesavers),
             lanes,
             at_work: JoinSet::new(),
             saving: HashMap::new(),
@@ -91,9 +91,9 @@ impl Intake {
                 Some(worked) = self.at_work.join_next() => {
                     self.worked(worked.expect("tasks that read pages neither panic nor are aborted")).await
                 }
-                response = self.link.next(), if !self.saving.is_empty() => match response {
-                    Ok(response) => self.answered(response).await,
-                    Err(reason) => self.link_broke(&reason).await,
+                response = self.links.next(), if !self.saving.is_empty() => match response {
+                    Ok((_, response)) => self.answered(response).await,
+                    Err(lost) => self.link_broke(lost).await,
                 },
                 () = tokio::time::sleep_until(patience.unwrap_or_else(Instant::now)), if patience.is_some() => {
                     self.give_up_documents();
@@ -183,41 +183,56 @@ impl Intake {
         let number = self.next_number;
         self.next_number += 1;
         let request = SaveRequest { page_id: number, ..request };
-        // A stream that is found broken here belongs to the pages before; this one gets a new one.
-        let (sent, lost) = self.link.send(request).await;
-        if let Some(reason) = lost {
-            self.link_broke(&reason).await?;
+        // Streams that are found broken here belong to the pages before; this one gets a new one.
+        let (sent, lost) = self.links.send(request).await;
+        for lost in lost {
+            self.link_broke(lost).await?;
         }
         match sent {
-            Ok(()) => {
-                self.saving.insert(number, under_way);
+            Ok(link) => {
+                self.saving.insert(number, (link, under_way));
                 Ok(())
             }
             Err(reason) => self.unavailable(under_way.page_id, reason).await,
         }
     }
 
-    /// The filesaver has answered.
+    /// A filesaver has answered.
     async fn answered(&mut self, response: SaveResponse) -> Result<(), Gone> {
-        let Some(under_way) = self.saving.remove(&response.page_id) else { return Ok(()) };
+        let Some((link, under_way)) = self.saving.remove(&response.page_id) else { return Ok(()) };
         match response.result {
             Some(save_response::Result::Saved(saved)) => {
                 let saved = SavedPage { archive: saved.archive, log_offset: saved.log_offset };
                 self.answer(under_way.page_id, Event::Saved(saved)).await
             }
             Some(save_response::Result::Failed(reason)) => self.failed(under_way.page_id, reason).await,
-            Some(save_response::Result::Unavailable(reason)) => self.unavailable(under_way.page_id, reason).await,
+            Some(save_response::Result::Unavailable(reason)) => {
+                self.links.rest_link(link);
+                self.not_saved(under_way.page_id, reason).await
+            }
             None => self.failed(under_way.page_id, "the filesaver gave no result".to_owned()).await,
         }
     }
 
-    /// Nobody knows what became of the pages that were with the filesaver; they count as not saved.
-    async fn link_broke(&mut self, reason: &str) -> Result<(), Gone> {
-        tracing::warn!(reason, pages = self.saving.len(), "stream to the filesaver broke");
-        for under_way in std::mem::take(&mut self.saving).into_values() {
-            self.unavailable(under_way.page_id, reason.to_owned()).await?;
+    /// Nobody knows what became of the pages that were with that filesaver; they count as not saved.
+    async fn link_broke(&mut self, (link, reason): Lost) -> Result<(), Gone> {
+        let lost: Vec<(LinkId, UnderWay)> =
+            self.saving.extract_if(|_, (on, _)| *on == link).map(|(_, page)| page).collect();
+        if !lost.is_empty() {
+            tracing::warn!(reason, pages = lost.len(), "stream to a filesaver broke");
+        }
+        for (_, under_way) in lost {
+            self.not_saved(under_way.page_id, reason.clone()).await?;
         }
         Ok(())
+    }
+
+    /// The collector still has the page. Another filesaver takes it, where there is one.
+    async fn not_saved(&mut self, page_id: u64, reason: String) -> Result<(), Gone> {
+        match self.links.has_others() {
+            true => self.answer(page_id, Event::Again(reason)).await,
+            false => self.unavailable(page_id, reason).await,
+        }
     }
 
     async fn failed(&mut self, page_id: u64, reason: String) -> Result<(), Gone> {

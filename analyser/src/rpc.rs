@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::membership::Filesavers;
 use seine_proto::analyser::v1::analyser_server::{Analyser, AnalyserServer};
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse};
 use tokio::sync::mpsc;
-use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status, Streaming};
 
 use crate::analyse::AnalyserConfig;
@@ -16,18 +16,18 @@ use crate::error::Error;
 use crate::intake::{ANSWERS_PER_STREAM, HeldBytes, Intake, Tools};
 use crate::owned_stream::OwnedStream;
 
-/// Takes pages from collectors and hands them on to one filesaver.
+/// Takes pages from collectors and hands them on to the filesavers.
 pub struct AnalyserService {
-    filesaver: Channel,
+    filesavers: Filesavers,
     tools: Tools,
     held: Arc<HeldBytes>,
 }
 
 impl AnalyserService {
-    pub fn new(filesaver: Channel, config: AnalyserConfig) -> Self {
+    pub fn new(filesavers: Filesavers, config: AnalyserConfig) -> Self {
         let converter = config.converter.clone().map(|config| Arc::new(Converter::new(config)));
         let (config, filters, cpu) = (Arc::new(config), Arc::default(), CpuPool::new("analyser-cpu"));
-        Self { filesaver, tools: Tools { config, cpu, converter, filters }, held: Arc::default() }
+        Self { filesavers, tools: Tools { config, cpu, converter, filters }, held: Arc::default() }
     }
 
     /// How much memory pages take, now and from now on.
@@ -52,7 +52,7 @@ impl Analyser for AnalyserService {
         request: Request<Streaming<AnalyseRequest>>,
     ) -> Result<Response<Self::AnalyseStream>, Status> {
         let (answers, to_send) = mpsc::channel(ANSWERS_PER_STREAM);
-        let intake = Intake::new(self.filesaver.clone(), self.tools.clone(), &self.held, answers);
+        let intake = Intake::new(&self.filesavers, self.tools.clone(), &self.held, answers);
         Ok(Response::new(OwnedStream::spawn(to_send, intake.run(request.into_inner()))))
     }
 }
@@ -64,7 +64,7 @@ impl From<Error> for Status {
                 Code::InvalidArgument
             }
             Error::TooLarge(_) | Error::BeyondEnd { .. } => Code::OutOfRange,
-            Error::OtherEntry { .. } => Code::FailedPrecondition,
+            Error::OtherEntry { .. } | Error::OtherFilesaver { .. } => Code::FailedPrecondition,
             Error::UnreadableRecord(..) => Code::DataLoss,
             Error::NotArchived(_) => Code::NotFound,
             Error::Closed => Code::Unavailable,

@@ -133,6 +133,9 @@ pub struct NodeArguments {
     /// Directory for what the tiers keep
     #[arg(long, value_name = "DIR", default_value = "seine-data")]
     pub data: PathBuf,
+    /// Where the search page listens, with the query among the roles [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    pub http: Option<SocketAddr>,
     /// Where this node's gRPC listens
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub grpc: SocketAddr,
@@ -273,7 +276,13 @@ pub enum ConfigCommand {
 #[derive(Subcommand)]
 pub enum IndexCommand {
     /// Make the index anew from the description log, without fetching
-    Rebuild(Target),
+    Rebuild {
+        /// Leave out the pages of the filesaver with this log, which will not come back
+        #[arg(long, value_name = "LOG")]
+        without: Vec<String>,
+        #[command(flatten)]
+        target: Target,
+    },
     /// Remove a page, or all pages of a host, and never visit them again
     Forget {
         /// A URL with its scheme, or a host name

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint};
-use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::membership::Filesavers;
 use seine_node::transport;
-use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
+use seine_proto::filesaver::v1::LogEndRequest;
 use seine_proto::indexer::v1::indexer_client::IndexerClient;
 use seine_proto::monitor::v1::ListNodesRequest;
 use seine_proto::monitor::v1::admin_client::AdminClient;
@@ -14,11 +14,12 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Request, Status};
+use tonic::{Code, Request, Status};
 
 use crate::End;
 use crate::args::{Role, Target};
 use crate::failure::{Failure, Result};
+use crate::filesavers;
 use crate::process::{MONITOR_DIR, Plan, Process};
 
 pub type Admin = AdminClient<InterceptedService<Channel, BearerToken>>;
@@ -26,7 +27,8 @@ pub type Admin = AdminClient<InterceptedService<Channel, BearerToken>>;
 #[derive(Clone)]
 pub struct Services {
     pub admin: Admin,
-    pub filesaver: FilesaverClient<Channel>,
+    /// All that are known.
+    pub filesavers: Filesavers,
     pub indexer: IndexerClient<Channel>,
 }
 
@@ -43,13 +45,9 @@ impl Interceptor for BearerToken {
     }
 }
 
-pub fn services(monitor: Channel, filesaver: Channel, indexer: Channel, token: &str) -> Services {
+pub fn services(monitor: Channel, filesavers: Filesavers, indexer: Channel, token: &str) -> Services {
     let bearer = BearerToken(format!("Bearer {token}").parse().ok());
-    Services {
-        admin: AdminClient::with_interceptor(monitor, bearer),
-        filesaver: self::filesaver(filesaver),
-        indexer: IndexerClient::new(indexer),
-    }
+    Services { admin: AdminClient::with_interceptor(monitor, bearer), filesavers, indexer: IndexerClient::new(indexer) }
 }
 
 /// Where a command's target is found.
@@ -66,7 +64,9 @@ impl Connection {
         if let Some(server) = &target.server {
             let address = server.trim_start_matches("http://").trim_end_matches('/');
             let token = target.token.clone().or_else(|| std::env::var("SEINE_TOKEN").ok()).unwrap_or_default();
-            return Ok(Self::Remote(Box::new(remote(address, &token)?)));
+            let mut services = remote(address, &token)?;
+            find_tiers_of(&mut services, address, roles).await?;
+            return Ok(Self::Remote(Box::new(services)));
         }
         let data = DataDir::open_existing(&target.data)?;
         if let Some(endpoint) = data.holder(MONITOR_DIR) {
@@ -115,33 +115,60 @@ pub fn server_of(data: &DataDir) -> Option<Endpoint> {
     data.holder(MONITOR_DIR).filter(|endpoint| endpoint.serves)
 }
 
-/// Clients of a process that runs all tiers, as far as is known before it was asked.
+/// Clients of a process that runs all tiers, as far as is known before it was asked. Its filesavers are not.
 pub fn remote(address: &str, token: &str) -> Result<Services> {
     let channel = transport::tcp_channel(address).map_err(Failure::from)?;
-    Ok(services(channel.clone(), channel.clone(), channel, token))
+    Ok(services(channel.clone(), Filesavers::default(), channel, token))
 }
 
-/// Asks the Monitor which nodes run the other tiers among the roles, and turns to those.
-pub async fn find_tiers(services: &mut Services, roles: &[Role]) -> Result<()> {
-    let elsewhere: Vec<_> = roles.iter().filter(|role| [Role::Filesaver, Role::Indexer].contains(role)).collect();
-    if elsewhere.is_empty() {
+/// The tiers that a server knows of, or those that it runs itself where it knows of none, or tells nobody.
+async fn find_tiers_of(services: &mut Services, address: &str, roles: &[Role]) -> Result<()> {
+    if !roles.iter().any(|role| [Role::Filesaver, Role::Indexer].contains(role)) {
         return Ok(());
     }
-    let nodes = services.admin.list_nodes(ListNodesRequest {}).await?.into_inner().nodes;
-    for role in elsewhere {
-        let name = role.name();
-        let node = nodes.iter().find(|node| node.roles.iter().any(|role| role == name)).ok_or_else(|| {
-            Failure::failed(format!("no node runs the {name}; start one with `seine node --roles {name} --join ADDR`"))
-        })?;
-        let channel = transport::tcp_channel(&node.address)?;
-        match role {
-            Role::Filesaver => services.filesaver = filesaver(channel),
-            _ => services.indexer = IndexerClient::new(channel),
+    match services.admin.list_nodes(ListNodesRequest {}).await {
+        Ok(_) => return find_tiers(services, roles).await,
+        Err(status) if status.code() == Code::Unauthenticated => {
+            eprintln!(
+                "without its token, the server is asked for what it has itself and not for what other nodes have"
+            );
         }
+        Err(status) if status.code() == Code::Unimplemented => {}
+        Err(status) => return Err(status.into()),
+    }
+    if roles.contains(&Role::Filesaver) {
+        let channel = transport::tcp_channel(address)?;
+        let log_id = filesavers::client(channel.clone()).log_end(LogEndRequest {}).await?.into_inner().log_id;
+        services.filesavers.insert(log_id, channel);
     }
     Ok(())
 }
 
-fn filesaver(channel: Channel) -> FilesaverClient<Channel> {
-    FilesaverClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES)
+/// Asks the Monitor which nodes run the other tiers among the roles, and turns to those.
+pub async fn find_tiers(services: &mut Services, roles: &[Role]) -> Result<()> {
+    if !roles.iter().any(|role| [Role::Filesaver, Role::Indexer].contains(role)) {
+        return Ok(());
+    }
+    let nodes = services.admin.list_nodes(ListNodesRequest {}).await?.into_inner().nodes;
+    if roles.contains(&Role::Filesaver) {
+        let savers = nodes.iter().filter(|node| !node.log_id.is_empty());
+        let savers =
+            savers.map(|node| -> Result<_> { Ok((node.log_id.clone(), transport::tcp_channel(&node.address)?)) });
+        services.filesavers = Filesavers::of(savers.collect::<Result<Vec<_>>>()?);
+        if services.filesavers.all().is_empty() {
+            return Err(filesavers::none_runs());
+        }
+    }
+    // Who reads all logs can ask it which there are, where it runs.
+    let name = Role::Indexer.name();
+    match nodes.iter().find(|node| node.roles.iter().any(|role| role == name)) {
+        Some(node) => services.indexer = IndexerClient::new(transport::tcp_channel(&node.address)?),
+        None if !roles.contains(&Role::Indexer) => {}
+        None => {
+            return Err(Failure::failed(format!(
+                "no node runs the {name}; start one with `seine node --roles {name} --join ADDR`"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use seine_common::config::Config;
 use seine_common::data_dir::DataDir;
 use seine_node::shutdown::Shutdown;
-use seine_proto::filesaver::v1::{LogEndRequest, SealRequest};
+use seine_proto::filesaver::v1::SealRequest;
 use seine_proto::indexer::v1::{FlushRequest, StatusRequest};
 use seine_proto::monitor::v1::{AddCrawlRequest, Crawl, CrawlState, CrawlStatus, GetCrawlRequest};
 
@@ -22,6 +22,7 @@ use crate::args::{CrawlArguments, Role};
 use crate::connect::{self, Services};
 use crate::crawl_settings;
 use crate::failure::{Failure, Result};
+use crate::filesavers::{self, Answering};
 use crate::output::damage_text;
 use crate::process::{Plan, Process};
 use crate::progress::Progress;
@@ -150,12 +151,16 @@ async fn status_of(services: &mut Services, name: &str) -> Result<CrawlStatus> {
     answer.status.ok_or_else(|| Failure::failed("the monitor did not say how the crawl stands"))
 }
 
-/// Waits until everything saved can be searched and the archive is closed; gives the number of the crawl's documents.
+/// Waits until everything saved can be searched and the archives are closed; gives the number of the crawl's documents. What
+/// a filesaver saved that is away is indexed when that is back, and nobody knows when.
 async fn settle_down(services: &mut Services, name: &str) -> Result<u64> {
-    let end = services.filesaver.log_end(LogEndRequest {}).await?.into_inner();
-    let flush = FlushRequest { log_id: end.log_id, until_offset: end.end_offset };
-    flush_and_tell(services, name, flush).await?;
-    services.filesaver.seal(SealRequest {}).await?;
+    for Answering { mut client, log_id, end_offset: until_offset } in
+        filesavers::answering(&services.filesavers).await?
+    {
+        flush_and_tell(services, name, FlushRequest { log_id, until_offset }).await?;
+        client.seal(SealRequest {}).await?;
+    }
+    filesavers::tell_missing(services, "what it saved last is indexed when it is back").await;
     indexed(services, name).await
 }
 

@@ -46,7 +46,12 @@ fn as_json(answer: &ExplainResponse) -> serde_json::Value {
             "status": verdict.outcome.as_ref().map(|outcome| outcome.status),
             "fetched_at": verdict.outcome.as_ref().and_then(|outcome| time_text(outcome.fetched_at_ms)),
             "archive": verdict.outcome.as_ref().and_then(|outcome| outcome.archive.as_ref()).map(|position| {
-                json!({ "file": position.file, "offset": position.offset, "length": position.length })
+                json!({
+                "filesaver": position.filesaver,
+                "file": position.file,
+                "offset": position.offset,
+                "length": position.length,
+            })
             }),
         })
     };

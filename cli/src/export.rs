@@ -1,6 +1,6 @@
 //! `seine export`: writes out what was gathered, from a resting data directory or from a running server.
 //!
-//! Everything is read from the Filesaver: [`pages`] walks its description log twice and gives the newest version of each
+//! Everything is read from the filesavers: [`pages`] walks their description logs twice and gives the newest version of each
 //! page that the [`selection`] takes; one module per kind writes it to a [`sink`]. What is kept in memory is a fingerprint
 //! for each page, not its description. Not responsible for how pages are stored.
 
@@ -28,6 +28,7 @@ use crate::args::export::{DescriptionFormat, SelectionFlags};
 use crate::args::{ExportCommand, Role, Target};
 use crate::connect::Connection;
 use crate::failure::{Failure, Result};
+use crate::filesavers;
 use pages::Pages;
 use selection::Selection;
 use sink::Sink;
@@ -54,7 +55,12 @@ pub async fn run(command: ExportCommand, config: &Config) -> Result<End> {
     let shutdown = Shutdown::on_signals(|| {}).map_err(Failure::failed)?;
     let connection = Connection::open(common.target, &[Role::Filesaver], config).await?;
     let exporting = async {
-        let mut pages = Pages::find(connection.services().filesaver, selection).await?;
+        let mut services = connection.services();
+        let filesavers = filesavers::answering(&services.filesavers).await?;
+        if connection.is_remote() {
+            filesavers::tell_missing(&mut services, "pages that it has are not exported").await;
+        }
+        let mut pages = Pages::find(filesavers, selection).await?;
         export(&command, &mut pages).await
     };
     let ended = tokio::select! {

@@ -3,7 +3,7 @@
 use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_proto::common::v1::Withdrawn;
-use seine_proto::filesaver::v1::{LogEndRequest, WithdrawRequest};
+use seine_proto::filesaver::v1::WithdrawRequest;
 use seine_proto::indexer::v1::{FlushRequest, RebuildRequest};
 use seine_proto::monitor::v1::{ForgetRequest, forget_request};
 
@@ -11,13 +11,15 @@ use crate::End;
 use crate::args::{Role, Target};
 use crate::connect::{Connection, Services, with_admin};
 use crate::failure::Result;
+use crate::filesavers::{self, Answering};
 use crate::output::damage_text;
 
-pub async fn rebuild(target: Target, config: &Config) -> Result<End> {
+/// Takes in all logs, but for those that are left out.
+pub async fn rebuild(without_logs: Vec<String>, target: Target, config: &Config) -> Result<End> {
     // Without the Monitor: what is saved can be searched again whatever became of the frontier.
     let connection = Connection::open(&target, &[Role::Filesaver, Role::Indexer], config).await?;
-    eprintln!("rebuilding the index from the description log; searches go on meanwhile");
-    let rebuilt = connection.services().indexer.rebuild(RebuildRequest {}).await;
+    eprintln!("rebuilding the index from the description logs; searches go on meanwhile");
+    let rebuilt = connection.services().indexer.rebuild(RebuildRequest { without_logs }).await;
     connection.close().await;
     let documents = rebuilt?.into_inner().documents;
     if target.json {
@@ -77,7 +79,9 @@ fn subject(what: &str) -> forget_request::What {
     }
 }
 
+/// The withdrawals go into every log, so that each tells it by itself.
 async fn forget_with(services: &mut Services, what: &str) -> Result<u64> {
+    let mut filesavers = filesavers::answering(&services.filesavers).await?;
     let (mut cursor, mut pages) = (Default::default(), 0);
     loop {
         let request = ForgetRequest { what: Some(subject(what)), cursor, undo: false };
@@ -86,16 +90,20 @@ async fn forget_with(services: &mut Services, what: &str) -> Result<u64> {
         let at_ms = Clock::System.now_ms();
         let (epoch, token) = (answer.epoch, answer.token);
         let withdrawn = answer.urls.into_iter().map(|url| Withdrawn { url, at_ms, token, epoch });
-        services.filesaver.withdraw(WithdrawRequest { pages: withdrawn.collect() }).await?;
+        let withdrawn: Vec<Withdrawn> = withdrawn.collect();
+        for filesaver in &mut filesavers {
+            let request = WithdrawRequest { pages: withdrawn.clone() };
+            filesaver.end_offset = filesaver.client.withdraw(request).await?.into_inner().end_offset;
+        }
         cursor = answer.cursor;
         if cursor.is_empty() {
             break;
         }
     }
-    let end = services.filesaver.log_end(LogEndRequest {}).await?.into_inner();
-    let flush = FlushRequest { log_id: end.log_id, until_offset: end.end_offset };
-    for stretch in services.indexer.flush(flush).await?.into_inner().damaged {
-        eprintln!("{}; it is not in the index", damage_text(&stretch));
+    for Answering { log_id, end_offset: until_offset, .. } in filesavers {
+        for stretch in services.indexer.flush(FlushRequest { log_id, until_offset }).await?.into_inner().damaged {
+            eprintln!("{}; it is not in the index", damage_text(&stretch));
+        }
     }
     Ok(pages)
 }

@@ -13,6 +13,7 @@ mod seeds;
 mod progress;
 mod process;
 mod connect;
+mod filesavers;
 mod search;
 mod serve;
 mod node;
@@ -91,7 +92,7 @@ async fn run(command: Command) -> Result<End> {
             config::report_valid(&config, url.as_deref(), depth)
         }
         Command::Export(what) => export::run(what, &config).await,
-        Command::Index(IndexCommand::Rebuild(target)) => index::rebuild(target, &config).await,
+        Command::Index(IndexCommand::Rebuild { without, target }) => index::rebuild(without, target, &config).await,
         Command::Index(IndexCommand::Forget { what, undo: false, target }) => {
             index::forget(&what, &target, &config).await
         }

@@ -31,7 +31,7 @@ use seine_indexer::Indexer;
 use seine_monitor::crawl::defaults::defaults;
 use seine_monitor::keeper::Durability;
 use seine_monitor::{Monitor, MonitorConfig};
-use seine_node::membership::{self, Directory, NodeTable};
+use seine_node::membership::{self, Directory, Filesavers, NodeTable, OwnLog};
 use seine_node::transport::{self, MemoryDialer};
 use seine_query::QueryService;
 use tokio_util::sync::CancellationToken;
@@ -89,6 +89,10 @@ struct Channels {
 }
 
 impl Channels {
+    fn filesavers(&self) -> Filesavers {
+        self.directory.filesavers().clone()
+    }
+
     fn to(&self, role: Role) -> Channel {
         if self.roles.contains(role.name()) {
             return self.dialer.channel();
@@ -128,6 +132,7 @@ impl Process {
             let filesaver = Filesaver::open_reporting(&data.tier(FILESAVER_DIR)?, filesaver_config(&config), health);
             let filesaver = filesaver.map_err(Failure::failed)?;
             routes.add_service(filesaver.service());
+            channels.directory.filesavers().insert(filesaver.log_id().to_owned(), channels.dialer.channel());
             let watching = supervisor.watch(Role::Filesaver.name(), CancellationToken::new(), filesaver.ended());
             Some((filesaver, watching))
         } else {
@@ -139,22 +144,26 @@ impl Process {
             let indexer = indexer.map_err(Failure::failed)?;
             routes.add_service(indexer.service());
             let stop = CancellationToken::new();
-            let (filesaver, stopped) = (channels.to(Role::Filesaver), stop.clone());
-            Some(supervisor.watch(Role::Indexer.name(), stop, async move { indexer.run(filesaver, stopped).await }))
+            let (filesavers, stopped) = (channels.filesavers(), stop.clone());
+            Some(supervisor.watch(Role::Indexer.name(), stop, async move { indexer.run(filesavers, stopped).await }))
         } else {
             None
         };
         if has(Role::Analyser) {
-            let analyser = AnalyserService::new(channels.to(Role::Filesaver), analyser_config(&config));
+            let analyser = AnalyserService::new(channels.filesavers(), analyser_config(&config));
             routes.add_service(analyser.into_server());
             // It has no task of its own: its work belongs to the streams that bring it.
             board.reporter(Role::Analyser.name(), "service");
         }
         let nodes = NodeTable::new(Clock::System);
-        let highest_epoch = filesaver.as_ref().map_or(0, |(filesaver, _)| filesaver.highest_epoch());
+        let own_log = filesaver.as_ref().map(|(filesaver, _)| OwnLog {
+            id: filesaver.log_id().to_owned(),
+            highest_epoch: filesaver.highest_epoch(),
+        });
         let monitor = if has(Role::Monitor) {
             // A frontier that was made anew beside an old log goes on above it.
-            let settings = MonitorConfig { epoch_above: highest_epoch, ..monitor_config(&config)? };
+            let epoch_above = own_log.as_ref().map_or(0, |log| log.highest_epoch);
+            let settings = MonitorConfig { epoch_above, ..monitor_config(&config)? };
             let path = data.tier(MONITOR_DIR)?;
             let monitor = Monitor::open(&path, settings, Clock::System, nodes.clone());
             let monitor = monitor.map_err(Failure::failed)?;
@@ -166,7 +175,7 @@ impl Process {
         };
         let query = if has(Role::Query) {
             let query = QueryService::open(&data.root().join(INDEX_DIR), seine_query::QueryConfig::default());
-            let query = query.map_err(Failure::failed)?.with_archive(channels.to(Role::Filesaver));
+            let query = query.map_err(Failure::failed)?.with_archive(channels.filesavers());
             let query = query.with_health(board.clone());
             board.reporter(Role::Query.name(), "service");
             routes.add_service(query.grpc());
@@ -181,7 +190,7 @@ impl Process {
         let serving = server::serve(routes, listener, memory, stop.clone());
         let server = supervisor.watch("gRPC server", stop, serving);
         let directory =
-            Directory::new(&roles, grpc, monitor_channel, highest_epoch, nodes, &channels.directory, board.clone());
+            Directory::new(&roles, grpc, monitor_channel, own_log, nodes, &channels.directory, board.clone());
         let node_id = directory.node_id();
         let stop = CancellationToken::new();
         let directory = supervisor.watch("node directory", stop.clone(), directory.run(stop));
@@ -228,7 +237,7 @@ impl Process {
     pub fn services(&self) -> Services {
         connect::services(
             self.channels.to(Role::Monitor),
-            self.channels.to(Role::Filesaver),
+            self.channels.filesavers(),
             self.channels.to(Role::Indexer),
             &self.admin_token,
         )

@@ -17,7 +17,6 @@ use crate::failure::{Failure, Result};
 use crate::process::{Plan, Process};
 
 pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
-    let metrics = telemetry::start_metrics();
     let roles: BTreeSet<_> = arguments.roles.iter().map(|role| role.name()).collect();
     let alone = [Role::Collector, Role::Indexer, Role::Analyser];
     if !roles.contains(Role::Monitor.name())
@@ -28,17 +27,22 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
             "{role} needs a monitor; add it to --roles, or use `seine node --roles {role} --join ADDR`"
         )));
     }
-    let http = arguments.http.unwrap_or(config.server.http);
     let grpc = arguments.grpc.unwrap_or(config.server.grpc);
-    let web = config.server.web.clone();
-    let has_query = roles.contains(Role::Query.name());
+    let plan = Plan { roles, data: DataDir::open(&arguments.data)?, config, grpc, join: None, serves: true };
+    until_stopped(plan, arguments.http).await
+}
+
+/// Runs what is planned, with the search page when the query is among it, until Ctrl-C.
+pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>) -> Result<End> {
+    let metrics = telemetry::start_metrics();
+    let http = http.unwrap_or(plan.config.server.http);
+    let web = plan.config.server.web.clone();
+    let has_query = plan.roles.contains(Role::Query.name());
     let listener = if has_query { Some(listen(http).await?) } else { None };
     let shutdown =
         Shutdown::on_signals(|| eprintln!("stopping: finishing what is under way; press Ctrl-C again to stop at once"))
             .map_err(Failure::failed)?;
-    let plan = Plan { roles, data: DataDir::open(&arguments.data)?, config, grpc, join: None, serves: true };
     let process = Process::start(plan).await?;
-
     let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let server = process.query.clone().zip(listener).map(|(query, listener)| {
         let stop = shutdown.token.clone();

@@ -233,7 +233,8 @@ impl Courier {
                 Event::Saved { page: id, archive: saved.archive }
             }
             Some(Answer::Failed(reason)) => Event::Failed { page: id, reason },
-            Some(Answer::Unavailable(reason)) => return self.refused(answer.page_id, reason),
+            Some(Answer::Unavailable(reason)) => return self.refused(answer.page_id, reason, false),
+            Some(Answer::Again(reason)) => return self.refused(answer.page_id, reason, true),
             None => return,
         };
         let is_last = !matches!(event, Event::Parsed { .. });
@@ -247,8 +248,9 @@ impl Courier {
         }
     }
 
-    /// Nothing can be saved now. Where others are saved all the same, it is this page that cannot be.
-    fn refused(&mut self, page: u64, reason: String) {
+    /// Nothing can be saved now, or not where the page was. Where others are saved all the same, and it is refused again and
+    /// again, it is this page that cannot be.
+    fn refused(&mut self, page: u64, reason: String, elsewhere: bool) {
         let Some(under_way) = self.under_way.get_mut(&page) else { return };
         under_way.sent = false;
         under_way.refusals += 1;
@@ -259,9 +261,12 @@ impl Courier {
             tell(&under_way.parcel, Event::Failed { page: under_way.parcel.id, reason });
             return self.forget(page);
         }
-        self.begin_outage(&reason);
-        if let Some(outage) = &mut self.outage {
-            outage.add(page, Instant::now());
+        if !elsewhere {
+            self.begin_outage(&reason);
+        }
+        match &mut self.outage {
+            Some(outage) => outage.add(page, Instant::now()),
+            None => self.to_send.push_back(page),
         }
     }
 

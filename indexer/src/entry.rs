@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use seine_proto::common::v1::{BlockForm, Description, LinkKind};
+use seine_proto::common::v1::{ArchivePosition, BlockForm, Description, LinkKind};
 use seine_proto::filesaver::v1::LogEntry;
 use seine_proto::filesaver::v1::log_entry::Entry as Logged;
 
@@ -47,14 +47,30 @@ pub struct Page {
     pub links: Vec<Link>,
     /// Length of the body as received.
     pub bytes: u64,
-    /// File, offset and length in the archive, with spaces between; empty when unknown, and where the page asked not to
-    /// be shown from there.
+    /// As [`stored_position`] writes it; empty when unknown, and where the page asked not to be shown from there.
     pub archive: String,
     /// The page's own date; 0 when unknown.
     pub date_ms: i64,
     pub fetched_at_ms: i64,
     pub epoch: u64,
     pub token: u64,
+}
+
+/// Filesaver, file, offset and length: `FILESAVER/FILE OFFSET LENGTH`. Earlier versions had no filesaver, and no slash.
+pub fn stored_position(at: &ArchivePosition) -> String {
+    let ArchivePosition { filesaver, file, offset, length } = at;
+    match filesaver.is_empty() {
+        true => format!("{file} {offset} {length}"),
+        false => format!("{filesaver}/{file} {offset} {length}"),
+    }
+}
+
+/// What [`stored_position`] wrote.
+pub fn read_position(stored: &str) -> Option<ArchivePosition> {
+    let mut parts = stored.rsplitn(3, ' ');
+    let (length, offset, file) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
+    let (filesaver, file) = file.split_once('/').unwrap_or(("", file));
+    Some(ArchivePosition { file: file.to_owned(), offset, length, filesaver: filesaver.to_owned() })
 }
 
 impl Entry {
@@ -76,7 +92,7 @@ impl Entry {
         }
         let kept_back = description.robots.iter().any(|directive| directive == "noarchive");
         let archive = description.archive.as_ref().filter(|_| !kept_back);
-        let archive = archive.map(|at| format!("{} {} {}", at.file, at.offset, at.length));
+        let archive = archive.map(stored_position);
         let headings = headings(&description);
         let links = links(&description);
         let date_ms = [description.published_at_ms, description.modified_at_ms].into_iter().find(|date| *date > 0);

@@ -17,6 +17,11 @@ pub enum IndexerError {
     Stalled { path: PathBuf, seconds: u64 },
     #[error("the index is being rebuilt already; wait until that is done")]
     RebuildRunning,
+    #[error(
+        "the index has pages of the filesaver with log {0}, which does not run, so that a new index would lose them; start it, \
+         or leave its pages out with `seine index rebuild --without {0}`"
+    )]
+    LogAway(String),
     #[error("the indexer has stopped")]
     Stopped,
 }

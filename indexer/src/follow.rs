@@ -1,8 +1,8 @@
-//! Follows the description log of a filesaver and hands its entries to the worker.
+//! Follows one description log and hands its entries to the worker.
 //!
 //! Starts where the index stands and goes on where the last batch ended. Not responsible for what entries mean. A batch that
 //! the worker did not take is asked for again. What goes wrong has its own answer each:
-//! - the filesaver is away: try again with growing pauses, until it is back;
+//! - the filesaver is away: try again with growing pauses, until it is back, wherever that is;
 //! - a stretch of the log is damaged: the filesaver passes over it, and the worker notes it;
 //! - the offset is not of this log, because that was cut or replaced: read the log from its beginning;
 //! - the log cannot be read: say so, and try again, because disks and permissions get repaired.
@@ -11,14 +11,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::membership::{Filesavers, Route};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, LogEndRequest, LogMark};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tonic::Code;
-use tonic::transport::Channel;
 
-use crate::checkpoint::{Checkpoint, LogProgress, Mark, Stretch};
+use crate::checkpoint::{LogProgress, Mark, Stretch};
+use crate::followers::Followed;
 use crate::worker::Command;
 
 /// Pauses between attempts, from the first to the longest.
@@ -50,11 +51,11 @@ impl GrowingPause {
     }
 }
 
-/// How following goes.
+/// How following one log goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Following {
-    /// The log that is followed now: its filesaver has confirmed that the index's offset is its own.
-    pub log_id: Option<String>,
+    /// The log is followed now: its filesaver has confirmed that the index's offset is its own.
+    pub is_followed: bool,
     /// Where it ended when all of it had been read.
     pub caught_up: Option<u64>,
     pub trouble: Option<Trouble>,
@@ -80,11 +81,12 @@ impl Trouble {
 pub struct Follower {
     /// The index that is filled, to be named.
     index: PathBuf,
-    filesaver: FilesaverClient<Channel>,
+    log_id: String,
+    filesavers: Filesavers,
     commands: mpsc::Sender<Command>,
-    /// Where each log is to be continued.
-    positions: Checkpoint,
-    following: watch::Sender<Following>,
+    /// Where the log is to be continued.
+    position: LogProgress,
+    followed: Followed,
     pause: GrowingPause,
 }
 
@@ -92,9 +94,10 @@ enum Interrupted {
     Trouble(Trouble),
     /// The index stands where the log is not, or not any more.
     WrongOffset {
-        log_id: String,
         reason: String,
     },
+    /// The filesaver runs elsewhere now.
+    Moved,
     /// The worker is gone; nobody needs the log.
     Worker,
 }
@@ -112,13 +115,14 @@ impl From<tonic::Status> for Interrupted {
 impl Follower {
     pub fn new(
         index: &Path,
-        filesaver: Channel,
+        log_id: String,
+        filesavers: Filesavers,
         commands: mpsc::Sender<Command>,
-        positions: Checkpoint,
-        following: watch::Sender<Following>,
+        position: LogProgress,
+        followed: Followed,
     ) -> Self {
-        let filesaver = FilesaverClient::new(filesaver).max_decoding_message_size(MAX_MESSAGE_BYTES);
-        Self { index: index.to_owned(), filesaver, commands, positions, following, pause: GrowingPause::default() }
+        let pause = GrowingPause::default();
+        Self { index: index.to_owned(), log_id, filesavers, commands, position, followed, pause }
     }
 
     /// Until shutdown, or until the worker is gone.
@@ -130,88 +134,121 @@ impl Follower {
             };
             match interrupted {
                 Interrupted::Worker => return,
+                Interrupted::Moved => self.pause.reset(),
                 Interrupted::Trouble(trouble) => self.tell(trouble),
-                Interrupted::WrongOffset { log_id, reason } => {
+                Interrupted::WrongOffset { reason } => {
                     tracing::error!(
                         index = %self.index.display(),
-                        log = log_id,
+                        log = self.log_id,
                         reason,
                         "the index does not fit the description log any more, reading that from its beginning"
                     );
-                    self.positions.insert(log_id.clone(), LogProgress::default());
-                    self.following.send_replace(Following::default());
+                    self.position = LogProgress::default();
+                    self.followed.set(&self.log_id, Following::default());
                     let (done, restarted) = oneshot::channel();
-                    let _ = self.commands.send(Command::Restart { log_id, done }).await;
+                    let _ = self.commands.send(Command::Restart { log_id: self.log_id.clone(), done }).await;
                     if restarted.await.is_err() {
                         return;
                     }
                 }
             }
-            if !self.pause.wait(&shutdown).await {
+            if !self.wait(&shutdown).await {
                 return;
             }
         }
     }
 
+    /// Before the next attempt; shorter when the filesaver has just come. False when the wish to stop came first.
+    async fn wait(&mut self, shutdown: &CancellationToken) -> bool {
+        let was_away = self.filesavers.get(&self.log_id).is_none();
+        let mut known = self.filesavers.changes();
+        let log_id = self.log_id.clone();
+        tokio::select! {
+            go_on = self.pause.wait(shutdown) => go_on,
+            Ok(_) = known.wait_for(|known| was_away && known.contains_key(&log_id)) => true,
+        }
+    }
+
     /// Once for each kind of trouble, not at each attempt.
     fn tell(&self, trouble: Trouble) {
-        let is_new = self.following.borrow().trouble.as_ref() != Some(&trouble);
+        let is_new = self.followed.trouble(&self.log_id).as_ref() != Some(&trouble);
+        let (index, log) = (self.index.display(), &self.log_id);
         match &trouble {
             Trouble::Failing(reason) if is_new => {
-                tracing::error!(index = %self.index.display(), reason, "the description log cannot be followed; trying again");
+                tracing::error!(%index, log, reason, "the description log cannot be followed; trying again");
             }
-            Trouble::Away(reason) => tracing::debug!(reason, "filesaver is away, trying again"),
+            Trouble::Away(reason) => tracing::debug!(log, reason, "filesaver is away, trying again"),
             Trouble::Failing(_) => {}
         }
-        self.following.send_replace(Following { trouble: Some(trouble), ..Following::default() });
+        self.followed.set(&self.log_id, Following { trouble: Some(trouble), ..Following::default() });
     }
 
     async fn follow(&mut self) -> Interrupted {
-        match self.follow_until_interrupted().await {
-            Ok(()) => Interrupted::Trouble(Trouble::Away("the filesaver closed the log".to_owned())),
-            Err(interrupted) => interrupted,
+        let Some(route) = self.filesavers.get(&self.log_id) else {
+            let reason = format!("the filesaver with log {} does not run", self.log_id);
+            return Interrupted::Trouble(Trouble::Away(reason));
+        };
+        let (mut known, log_id, here) = (self.filesavers.changes(), self.log_id.clone(), route.clone());
+        tokio::select! {
+            followed = self.follow_until_interrupted(route) => match followed {
+                Ok(()) => Interrupted::Trouble(Trouble::Away("the filesaver closed the log".to_owned())),
+                Err(interrupted) => interrupted,
+            },
+            // A machine that vanished does not close its connections.
+            Ok(_) = known.wait_for(|known| known.get(&log_id).is_some_and(|now| !now.is(&here))) => Interrupted::Moved,
         }
     }
 
-    async fn follow_until_interrupted(&mut self) -> Result<(), Interrupted> {
-        // Offsets of one log mean nothing in another, so ask first which one this is.
-        let log_id = self.filesaver.log_end(LogEndRequest {}).await?.into_inner().log_id;
-        let LogProgress { offset, mark, .. } = self.positions.get(&log_id).cloned().unwrap_or_default();
+    async fn follow_until_interrupted(&mut self, route: Route) -> Result<(), Interrupted> {
+        let mut filesaver = FilesaverClient::new(route.channel).max_decoding_message_size(MAX_MESSAGE_BYTES);
+        // Offsets of one log mean nothing in another, so ask first whether it is this one.
+        self.check(&filesaver.log_end(LogEndRequest {}).await?.into_inner().log_id)?;
+        let LogProgress { offset, mark, .. } = self.position;
         let mark = mark.map(|Mark { offset, checksum }| LogMark { offset, checksum });
-        let mut batches = match self.filesaver.follow(FollowRequest { from_offset: offset, mark }).await {
+        let mut batches = match filesaver.follow(FollowRequest { from_offset: offset, mark }).await {
             Ok(batches) => batches.into_inner(),
             Err(status) if is_wrong_offset(status.code()) => {
-                return Err(Interrupted::WrongOffset { log_id, reason: status.message().to_owned() });
+                return Err(Interrupted::WrongOffset { reason: status.message().to_owned() });
             }
             Err(status) => return Err(status.into()),
         };
-        tracing::debug!(log = log_id, offset, "following the description log");
-        self.following.send_replace(Following { log_id: Some(log_id.clone()), ..Following::default() });
+        tracing::debug!(log = self.log_id, offset, "following the description log");
+        self.followed.set(&self.log_id, Following { is_followed: true, ..Following::default() });
         while let Some(batch) = batches.message().await? {
-            if batch.log_id != log_id {
-                return Err(tonic::Status::unavailable("the filesaver serves another log now").into());
-            }
+            self.check(&batch.log_id)?;
             self.pause.reset();
             let (end_offset, at_end) = (batch.end_offset, batch.at_end);
-            self.hand_over(&log_id, batch).await?;
+            self.hand_over(batch).await?;
             if at_end {
-                self.following.send_modify(|following| following.caught_up = Some(end_offset));
+                let caught_up = Some(end_offset);
+                self.followed.set(&self.log_id, Following { is_followed: true, caught_up, trouble: None });
             }
         }
         Ok(())
     }
 
-    async fn hand_over(&mut self, log_id: &str, batch: FollowResponse) -> Result<(), Interrupted> {
+    fn check(&self, log_id: &str) -> Result<(), Interrupted> {
+        match log_id == self.log_id {
+            true => Ok(()),
+            false => Err(tonic::Status::unavailable(format!(
+                "the filesaver with log {} does not run; in its place there is another with log {log_id}",
+                self.log_id
+            ))
+            .into()),
+        }
+    }
+
+    async fn hand_over(&mut self, batch: FollowResponse) -> Result<(), Interrupted> {
         let mark = batch.mark.map(|LogMark { offset, checksum }| Mark { offset, checksum });
         let position = LogProgress { offset: batch.end_offset, mark, damaged: Vec::new() };
         if !batch.entries.is_empty() || !batch.damaged.is_empty() {
             let damaged = batch.damaged.into_iter();
             let damaged = damaged.map(|lost| Stretch { start: lost.start, end: lost.end, reason: lost.reason });
             let reached = LogProgress { damaged: damaged.collect(), ..position.clone() };
-            let command = Command::Batch { log_id: log_id.to_owned(), entries: batch.entries, reached };
+            let command = Command::Batch { log_id: self.log_id.clone(), entries: batch.entries, reached };
             self.commands.send(command).await.map_err(|_| Interrupted::Worker)?;
         }
-        self.positions.insert(log_id.to_owned(), position);
+        self.position = position;
         Ok(())
     }
 }

@@ -4,21 +4,23 @@
 //! follows the log until shutdown and commits what it has. If the index fails meanwhile, it is opened again from its
 //! last commit with growing pauses.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use seine_node::health::Reporter;
+use seine_node::membership::Filesavers;
 use seine_proto::indexer::v1::indexer_server::IndexerServer;
 use tantivy::{IndexReader, ReloadPolicy};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 use crate::checkpoint::{Checkpoint, Stretch, covers};
 use crate::damage;
 use crate::error::IndexerError;
-use crate::follow::{Following, GrowingPause, Trouble};
+use crate::follow::{GrowingPause, Trouble};
+use crate::followers::{self, Followings};
 use crate::pipeline::Pipeline;
 use crate::publish;
 use crate::rpc::IndexerRpc;
@@ -56,9 +58,16 @@ pub(crate) struct Shared {
     pub(crate) live: watch::Sender<Live>,
     /// Says whether the index can be written.
     pub(crate) health: Reporter,
-    rebuilds: mpsc::Sender<RebuildReply>,
+    rebuilds: mpsc::Sender<RebuildWish>,
     /// Held by whoever runs.
-    rebuild_requests: Mutex<mpsc::Receiver<RebuildReply>>,
+    rebuild_requests: Mutex<mpsc::Receiver<RebuildWish>>,
+}
+
+/// Somebody wants a new index.
+pub(crate) struct RebuildWish {
+    /// Their pages are left out where their filesavers are away.
+    pub(crate) without_logs: BTreeSet<String>,
+    pub(crate) reply: RebuildReply,
 }
 
 pub(crate) type RebuildReply = oneshot::Sender<Result<u64, IndexerError>>;
@@ -68,7 +77,7 @@ pub(crate) type RebuildReply = oneshot::Sender<Result<u64, IndexerError>>;
 pub(crate) struct Live {
     reader: IndexReader,
     progress: watch::Receiver<Checkpoint>,
-    following: watch::Receiver<Following>,
+    following: watch::Receiver<Followings>,
     /// Absent while nothing runs. Weak, so that whoever waits for a flush does not keep a pipeline alive.
     commands: Option<mpsc::WeakSender<Command>>,
     stopped: bool,
@@ -91,12 +100,15 @@ impl Live {
     fn reached(&self, log_id: &str, until_offset: u64) -> Option<Vec<Stretch>> {
         let committed = self.progress.borrow();
         // An offset of a log that was cut, or is another one, would tell nothing.
-        let is_followed = self.following.borrow().log_id.as_deref() == Some(log_id);
-        if !is_followed || !covers(&committed, log_id, until_offset) {
+        if !self.is_followed(log_id) || !covers(&committed, log_id, until_offset) {
             return None;
         }
         let damaged = committed.get(log_id).map(|log| log.damaged.as_slice()).unwrap_or_default();
         Some(damaged.iter().filter(|stretch| stretch.start < until_offset).cloned().collect())
+    }
+
+    fn is_followed(&self, log_id: &str) -> bool {
+        self.following.borrow().get(log_id).is_some_and(|following| following.is_followed)
     }
 
     /// Waits for that.
@@ -104,14 +116,16 @@ impl Live {
         let mut is_asked = false;
         loop {
             drop(self.progress.borrow_and_update());
-            if let Some(Trouble::Failing(reason)) = &self.following.borrow_and_update().trouble {
-                return Err(IndexerError::NotFollowing(reason.clone()));
+            let trouble =
+                self.following.borrow_and_update().get(log_id).and_then(|following| following.trouble.clone());
+            if let Some(Trouble::Failing(reason)) = trouble {
+                return Err(IndexerError::NotFollowing(reason));
             }
             if let Some(damaged) = self.reached(log_id, until_offset) {
                 return Ok(damaged);
             }
             // Once for each time that the log begins to be followed: a log that is read again forgets who waited.
-            let is_followed = self.following.borrow().log_id.is_some();
+            let is_followed = self.is_followed(log_id);
             if is_followed
                 && !is_asked
                 && let Some(commands) = self.commands.as_ref().and_then(mpsc::WeakSender::upgrade)
@@ -147,7 +161,7 @@ impl Indexer {
             .try_into()
             .map_err(IndexerError::index(&path))?;
         let (_, progress) = watch::channel(read_progress(&index, &path)?.unwrap_or_default().logs);
-        let (_, following) = watch::channel(Following::default());
+        let (_, following) = watch::channel(Followings::new());
         let (live, _) = watch::channel(Live { reader, progress, following, commands: None, stopped: false });
         let (rebuilds, rebuild_requests) = mpsc::channel(WAITING_REBUILDS);
         let rebuild_requests = Mutex::new(rebuild_requests);
@@ -164,15 +178,15 @@ impl Indexer {
         IndexerRpc::new(Arc::clone(&self.shared))
     }
 
-    /// Follows the filesaver's log until shutdown. One at a time; a second call waits for the first to end.
-    pub async fn run(&self, filesaver: Channel, shutdown: CancellationToken) -> Result<(), IndexerError> {
+    /// Follows the logs of all filesavers until shutdown. One at a time; a second call waits for the first to end.
+    pub async fn run(&self, filesavers: Filesavers, shutdown: CancellationToken) -> Result<(), IndexerError> {
         let shared = &self.shared;
         let mut rebuild_requests = shared.rebuild_requests.lock().await;
         let mut pause = GrowingPause::default();
         let mut opened_before = false;
         let result = loop {
             let started = tokio::time::Instant::now();
-            match shared.session(&filesaver, &mut rebuild_requests, &shutdown, &mut opened_before).await {
+            match shared.session(&filesavers, &mut rebuild_requests, &shutdown, &mut opened_before).await {
                 Ok(()) => break Ok(()),
                 // What cannot be opened at all is a mistake of the setup, not a passing trouble.
                 Err(error) if !opened_before => break Err(error),
@@ -212,11 +226,11 @@ impl Shared {
         }
     }
 
-    pub(crate) async fn rebuild(&self) -> Result<u64, IndexerError> {
+    pub(crate) async fn rebuild(&self, without_logs: BTreeSet<String>) -> Result<u64, IndexerError> {
         let mut changes = self.live.subscribe();
         let (reply, answer) = oneshot::channel();
         let stopped = changes.wait_for(|live| live.stopped);
-        self.rebuilds.try_send(reply).map_err(|_| IndexerError::RebuildRunning)?;
+        self.rebuilds.try_send(RebuildWish { without_logs, reply }).map_err(|_| IndexerError::RebuildRunning)?;
         tokio::select! {
             answer = answer => answer.unwrap_or(Err(IndexerError::Stopped)),
             _ = stopped => Err(IndexerError::Stopped),
@@ -230,8 +244,8 @@ impl Shared {
     /// Why the index does not grow, or what is missing in it, in words.
     pub(crate) fn trouble(&self) -> Option<String> {
         let live = self.live.borrow().clone();
-        if let Some(trouble) = &live.following.borrow().trouble {
-            return Some(format!("the index does not grow: {}", trouble.reason()));
+        if let Some(troubles) = followers::troubles(&live.following.borrow()) {
+            return Some(format!("the index does not grow by all that is saved: {troubles}"));
         }
         let committed = live.progress.borrow();
         let damaged: Vec<&Stretch> = committed.values().flat_map(|log| &log.damaged).collect();

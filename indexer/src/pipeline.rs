@@ -1,20 +1,22 @@
-//! One index being filled: a follower that reads the log and a worker thread that writes.
+//! One index being filled: followers that read the logs and a worker thread that writes.
 //!
 //! Life cycle: [`Pipeline::start`] opens the index and starts both → [`Pipeline::failure`] tells when the worker broke →
-//! [`Pipeline::stop`] ends the follower, then lets the worker commit what it has, and waits for both.
+//! [`Pipeline::stop`] ends the followers, then lets the worker commit what it has, and waits for both.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use seine_node::membership::Filesavers;
 use tantivy::IndexReader;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 use crate::IndexerConfig;
 use crate::checkpoint::{Checkpoint, covers};
 use crate::error::IndexerError;
-use crate::follow::{Follower, Following};
+use crate::follow::Trouble;
+use crate::followers::{Followers, Followings};
 use crate::worker::{Command, WAITING_COMMANDS, Worker};
 use crate::writer::DocumentWriter;
 
@@ -24,15 +26,15 @@ pub struct Pipeline {
     pub commands: mpsc::Sender<Command>,
     /// What is committed.
     pub progress: watch::Receiver<Checkpoint>,
-    pub following: watch::Receiver<Following>,
+    pub following: watch::Receiver<Followings>,
     /// Both are absent once their end was reported.
-    follower: Option<JoinHandle<()>>,
+    followers: Option<JoinHandle<()>>,
     worker: Option<JoinHandle<Result<(), IndexerError>>>,
     stop: CancellationToken,
 }
 
 impl Pipeline {
-    pub async fn start(path: &Path, config: &IndexerConfig, filesaver: Channel) -> Result<Self, IndexerError> {
+    pub async fn start(path: &Path, config: &IndexerConfig, filesavers: &Filesavers) -> Result<Self, IndexerError> {
         let (open_path, open_config) = (path.to_owned(), *config);
         let writer = blocking(move || DocumentWriter::open(&open_path, &open_config)).await?;
         let reader = writer.reader().clone();
@@ -40,21 +42,20 @@ impl Pipeline {
         let stop = CancellationToken::new();
         let (commands, waiting) = mpsc::channel(WAITING_COMMANDS);
         let (progress_sender, progress) = watch::channel(checkpoint.clone());
-        let (following_sender, following) = watch::channel(Following::default());
         let worker = Worker::new(writer, waiting, progress_sender, config.commit_interval);
         let worker = Some(tokio::task::spawn_blocking(move || worker.run()));
-        let follower = Follower::new(path, filesaver, commands.clone(), checkpoint, following_sender);
-        let follower = Some(tokio::spawn(follower.run(stop.clone())));
-        Ok(Self { path: path.to_owned(), reader, commands, progress, following, follower, worker, stop })
+        let (followers, following) = Followers::new(path.to_owned(), filesavers.clone(), commands.clone(), checkpoint);
+        let followers = Some(tokio::spawn(followers.run(stop.clone())));
+        Ok(Self { path: path.to_owned(), reader, commands, progress, following, followers, worker, stop })
     }
 
-    /// Returns only when the worker or the follower broke; a panic of either is carried on. Not to be asked again after
+    /// Returns only when the worker or a follower broke; a panic of either is carried on. Not to be asked again after
     /// that.
     pub async fn failure(&mut self) -> IndexerError {
         let joined = tokio::select! {
             joined = end_of(&mut self.worker) => joined,
-            // It ends when the worker is gone, whose reason is the one to tell; or it panicked.
-            joined = end_of(&mut self.follower) => match joined {
+            // They end when the worker is gone, whose reason is the one to tell; or one panicked.
+            joined = end_of(&mut self.followers) => match joined {
                 Err(error) => Err(error),
                 Ok(()) => end_of(&mut self.worker).await,
             },
@@ -62,24 +63,31 @@ impl Pipeline {
         worker_result(joined).err().unwrap_or(IndexerError::Stopped)
     }
 
-    /// Returns when everything that the log held is committed. May be dropped and called again.
-    pub async fn caught_up(&mut self) -> Result<(), IndexerError> {
+    /// Returns when everything that the logs held is committed: those that are `required`, and all whose filesavers are
+    /// there. May be dropped and called again.
+    pub async fn caught_up(&mut self, required: &BTreeSet<String>) -> Result<(), IndexerError> {
         // Whatever closes on the way here was closed by the worker's failure.
-        let caught_up = self.following.wait_for(|following| following.caught_up.is_some()).await.ok();
-        let position = caught_up.and_then(|following| Some((following.log_id.clone()?, following.caught_up?)));
-        let Some((log_id, until_offset)) = position else { return Err(self.failure().await) };
-        let flush = Command::Flush { log_id: log_id.clone(), until_offset };
-        if self.commands.send(flush).await.is_err() {
-            return Err(self.failure().await);
+        let caught_up = self.following.wait_for(|logs| have_caught_up(logs, required)).await.ok();
+        let ends: Option<Vec<(String, u64)>> = caught_up.map(|logs| {
+            logs.iter().filter_map(|(log_id, following)| Some((log_id.clone(), following.caught_up?))).collect()
+        });
+        let Some(ends) = ends else { return Err(self.failure().await) };
+        for (log_id, until_offset) in &ends {
+            let flush = Command::Flush { log_id: log_id.clone(), until_offset: *until_offset };
+            if self.commands.send(flush).await.is_err() {
+                return Err(self.failure().await);
+            }
         }
-        let reached = self.progress.wait_for(|committed| covers(committed, &log_id, until_offset)).await.is_ok();
+        let are_committed =
+            |committed: &Checkpoint| ends.iter().all(|(log_id, until)| covers(committed, log_id, *until));
+        let reached = self.progress.wait_for(are_committed).await.is_ok();
         if reached { Ok(()) } else { Err(self.failure().await) }
     }
 
     pub async fn stop(self) -> Result<(), IndexerError> {
         self.stop.cancel();
-        let followed = match self.follower {
-            Some(follower) => worker_result(follower.await.map(Ok)),
+        let followed = match self.followers {
+            Some(followers) => worker_result(followers.await.map(Ok)),
             None => Ok(()),
         };
         drop(self.commands);
@@ -88,6 +96,17 @@ impl Pipeline {
             None => followed,
         }
     }
+}
+
+/// Whether the logs were read to their ends; at least one, because a filesaver may only be on its way.
+fn have_caught_up(logs: &Followings, required: &BTreeSet<String>) -> bool {
+    let is_away = |trouble: &Option<Trouble>| matches!(trouble, Some(Trouble::Away(_)));
+    let mut logs_read = logs.iter().map(|(log_id, following)| {
+        following.caught_up.is_some() || (!required.contains(log_id) && is_away(&following.trouble))
+    });
+    logs.values().any(|following| following.caught_up.is_some())
+        && logs_read.all(|is_read| is_read)
+        && required.iter().all(|log_id| logs.contains_key(log_id))
 }
 
 /// Waits for a task to end, and for ever once that was told.

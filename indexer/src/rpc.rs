@@ -30,7 +30,7 @@ impl From<IndexerError> for Status {
         let message = error.to_string();
         match error {
             IndexerError::Stopped => Self::unavailable(message),
-            IndexerError::RebuildRunning => Self::failed_precondition(message),
+            IndexerError::RebuildRunning | IndexerError::LogAway(_) => Self::failed_precondition(message),
             IndexerError::Stalled { .. } => Self::resource_exhausted(message),
             IndexerError::NotFollowing(_) => Self::data_loss(message),
             IndexerError::Io { .. } | IndexerError::Index { .. } => Self::internal(message),
@@ -62,8 +62,9 @@ impl IndexerService for IndexerRpc {
         Ok(Response::new(StatusResponse { documents, crawl_documents, committed, trouble }))
     }
 
-    async fn rebuild(&self, _request: Request<RebuildRequest>) -> Result<Response<RebuildResponse>, Status> {
-        let documents = self.shared.rebuild().await?;
+    async fn rebuild(&self, request: Request<RebuildRequest>) -> Result<Response<RebuildResponse>, Status> {
+        let without_logs = request.into_inner().without_logs.into_iter().collect();
+        let documents = self.shared.rebuild(without_logs).await?;
         Ok(Response::new(RebuildResponse { documents }))
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_indexer::{Indexer, IndexerConfig, IndexerError, publish};
+use seine_node::membership::Filesavers;
 use seine_node::transport;
 use seine_proto::common::v1::Withdrawn;
 use seine_proto::common::v1::{Description, FetchedPage, LeaseRef};
@@ -19,6 +20,9 @@ use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
+
+#[path = "following/several_logs.rs"]
+mod several_logs;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -51,6 +55,10 @@ impl RunningFilesaver {
         in_time(self.filesaver.close()).await.unwrap();
         self.shutdown.cancel();
         in_time(self.serving).await.unwrap();
+    }
+
+    fn known(&self) -> (String, Channel) {
+        (self.filesaver.log_id().to_owned(), self.channel())
     }
 
     fn channel(&self) -> Channel {
@@ -119,12 +127,16 @@ struct RunningIndexer {
 
 impl RunningIndexer {
     fn start(dir: &Path, filesaver: &RunningFilesaver) -> Self {
+        Self::start_with(dir, Filesavers::of([filesaver.known()]))
+    }
+
+    fn start_with(dir: &Path, filesavers: Filesavers) -> Self {
         // So that only a flush commits.
         let config = IndexerConfig { commit_interval: Duration::from_secs(3600), ..IndexerConfig::default() };
         let indexer = Indexer::open(dir, config).unwrap();
         let shutdown = CancellationToken::new();
-        let (runner, channel, until) = (indexer.clone(), filesaver.channel(), shutdown.clone());
-        let running = tokio::spawn(async move { runner.run(channel, until).await });
+        let (runner, until) = (indexer.clone(), shutdown.clone());
+        let running = tokio::spawn(async move { runner.run(filesavers, until).await });
         Self { indexer, shutdown, running }
     }
 
@@ -215,7 +227,8 @@ async fn a_rebuild_gives_the_same_documents_in_a_new_index_and_indexing_goes_on_
     let before = publish::current(&index).unwrap().unwrap();
     assert_eq!(indexer.documents().await, 200);
 
-    let rebuilt = in_time(indexer.indexer.rpc().rebuild(Request::new(RebuildRequest {}))).await.unwrap().into_inner();
+    let rebuilt =
+        in_time(indexer.indexer.rpc().rebuild(Request::new(RebuildRequest::default()))).await.unwrap().into_inner();
     assert_eq!(rebuilt.documents, 200);
     let after = publish::current(&index).unwrap().unwrap();
     assert_ne!(before, after);
@@ -245,7 +258,7 @@ async fn whoever_waits_for_an_indexer_that_stops_is_told_so() {
     let asked_later = indexer.indexer.rpc();
     indexer.stop().await;
     assert_eq!(in_time(waiting).await.unwrap().unwrap_err().code(), Code::Unavailable);
-    let rebuild = in_time(asked_later.rebuild(Request::new(RebuildRequest {}))).await;
+    let rebuild = in_time(asked_later.rebuild(Request::new(RebuildRequest::default()))).await;
     assert_eq!(rebuild.unwrap_err().code(), Code::Unavailable);
     filesaver.stop().await;
 }

@@ -284,7 +284,8 @@ mod tests {
 
     #[test]
     fn a_visit_is_told_where_the_archive_has_the_page_also_after_it_was_unchanged() {
-        let archive = Some(ArchivePosition { file: "a.warc.gz".into(), offset: 7, length: 9 });
+        let archive =
+            Some(ArchivePosition { file: "a.warc.gz".into(), offset: 7, length: 9, ..ArchivePosition::default() });
         let mut record = saved(7, 10);
         record.outcome.archive = archive.clone();
         let again = visit(record, OutcomeKind::NotModified, 20);

@@ -1,10 +1,11 @@
 //! Which processes there are, what each of them runs, and how they are.
 //!
 //! The Monitor keeps the [table](NodeTable); every process registers in it and follows it by a [`Directory`], which keeps
-//! [`Channels`] pointed at whoever runs a role. At the node port, the [service](MembershipService) lets machines join and nodes
-//! register, and [`Members`] is what a process knows of the others.
+//! [`Channels`] pointed at whoever runs a role, and [`Filesavers`] at whoever has which log. At the node port, the
+//! [service](MembershipService) lets machines join and nodes register, and [`Members`] is what a process knows of the others.
 
 mod directory;
+mod filesavers;
 mod members;
 mod service;
 mod table;
@@ -12,7 +13,8 @@ pub mod versions;
 
 use std::time::Duration;
 
-pub use directory::{Channels, Directory};
+pub use directory::{Channels, Directory, OwnLog};
+pub use filesavers::{Filesavers, KnownFilesavers, Route};
 pub use members::Members;
 pub use service::{MembershipService, SawEpoch};
 pub use table::{NodeTable, NodeTrouble};

@@ -1,8 +1,10 @@
 //! One document by its id: what the index knows about a page, without its text.
 
 use seine_common::document_id::DocumentId;
+use seine_indexer::entry::read_position;
 use seine_indexer::schema::{DATE, FETCHED_AT};
 use seine_indexer::tokenizer::unmarked;
+use seine_proto::common::v1::ArchivePosition;
 use tantivy::schema::{IndexRecordOption, Value};
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term};
 
@@ -35,6 +37,8 @@ pub struct Document {
 /// Where a record stands in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchivedAt {
+    /// The filesaver that has the file; empty where the index is older than that.
+    pub filesaver: String,
     /// File name without the suffix that open files carry.
     pub file: String,
     pub offset: u64,
@@ -43,11 +47,9 @@ pub struct ArchivedAt {
 }
 
 impl ArchivedAt {
-    /// As the index stores it.
     fn parse(stored: &str) -> Option<Self> {
-        let mut parts = stored.rsplitn(3, ' ');
-        let (length, offset, file) = (parts.next()?, parts.next()?, parts.next()?);
-        Some(Self { file: file.to_owned(), offset: offset.parse().ok()?, length: length.parse().ok()? })
+        let ArchivePosition { filesaver, file, offset, length } = read_position(stored)?;
+        Some(Self { filesaver, file, offset, length })
     }
 }
 
@@ -120,7 +122,7 @@ mod tests {
             description: "About rivers".to_owned(),
             lang: "en".to_owned(),
             content_type: "text/html".to_owned(),
-            archive: "pages 1.warc.gz 12 345".to_owned(),
+            archive: "saver/pages 1.warc.gz 12 345".to_owned(),
             bytes: 77,
             ..page(url, "Rivers", "Water")
         }]);
@@ -135,7 +137,12 @@ mod tests {
             date: got.fetched_at.clone(),
             fetched_at: got.fetched_at.clone(),
             bytes: 77,
-            archive: Some(ArchivedAt { file: "pages 1.warc.gz".to_owned(), offset: 12, length: 345 }),
+            archive: Some(ArchivedAt {
+                file: "pages 1.warc.gz".to_owned(),
+                offset: 12,
+                length: 345,
+                filesaver: "saver".to_owned(),
+            }),
         };
         assert_eq!(got, expected);
         assert_eq!(index.service().get(&DocumentId::of("http://example.org/b")).unwrap(), None);

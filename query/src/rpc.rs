@@ -103,7 +103,12 @@ impl From<Document> for ProtoDocument {
             date,
             fetched_at,
             bytes,
-            archive: archive.map(|ArchivedAt { file, offset, length }| ProtoArchivedAt { file, offset, length }),
+            archive: archive.map(|ArchivedAt { filesaver, file, offset, length }| ProtoArchivedAt {
+                file,
+                offset,
+                length,
+                filesaver,
+            }),
         }
     }
 }

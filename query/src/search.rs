@@ -9,17 +9,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use seine_common::document_id::DocumentId;
-use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
 use seine_indexer::tokenizer::unmarked;
 use seine_node::health::HealthBoard;
-use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
+use seine_node::membership::Filesavers;
 use tantivy::schema::{Field, Value};
 use tantivy::{Searcher, TantivyDocument};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
-use tonic::transport::Channel;
 
 use crate::asker::{Asker, Waiting};
 use crate::cursor::{Cursor, Position};
@@ -66,7 +64,7 @@ impl Default for QueryConfig {
 pub struct QueryService {
     inner: Arc<Inner>,
     /// Where cached copies are read, if anywhere.
-    pub(crate) archive: Option<FilesaverClient<Channel>>,
+    pub(crate) archive: Option<Filesavers>,
     pub(crate) asker: Asker,
     /// How the tiers of this process are.
     pub(crate) health: HealthBoard,
@@ -111,9 +109,9 @@ impl QueryService {
         self
     }
 
-    /// With cached copies of pages from a filesaver.
-    pub fn with_archive(mut self, filesaver: Channel) -> Self {
-        self.archive = Some(FilesaverClient::new(filesaver).max_decoding_message_size(MAX_MESSAGE_BYTES));
+    /// With cached copies of pages from the filesavers that have them.
+    pub fn with_archive(mut self, filesavers: Filesavers) -> Self {
+        self.archive = Some(filesavers);
         self
     }
 

@@ -95,7 +95,7 @@ impl Capture {
 
     pub fn position(&self) -> Option<ArchivePosition> {
         let (offset, length) = (self.offset.parse().ok()?, self.length.parse().ok()?);
-        Some(ArchivePosition { file: self.filename.clone(), offset, length })
+        Some(ArchivePosition { file: self.filename.clone(), offset, length, ..ArchivePosition::default() })
     }
 
     /// As the memory of contents keeps it.
@@ -204,7 +204,7 @@ mod tests {
         fn a_line_comes_back(path in "[a-zA-Z0-9/\"%é]{0,20}", offset: u64, digest: [u8; 20]) {
             let url = CanonicalUrl::parse(&format!("http://example.org/{path}")).unwrap();
             let mut capture = Capture::of(url.as_str(), "text/html", 200, &digest);
-            let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset, length: 9 };
+            let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset, length: 9, ..ArchivePosition::default() };
             let line = capture.line("20231114221320", &position);
             prop_assert!(line.ends_with('\n') && line.matches('\n').count() == 1);
             let (time, parsed) = Capture::parse(line.trim_end()).unwrap();

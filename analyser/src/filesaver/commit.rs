@@ -21,7 +21,7 @@ use super::description_log::DescriptionLog;
 use super::description_log::entry::EntryBody;
 use super::known_contents::{KnownContents, Original, PayloadDigest};
 use super::prepare::PreparedPage;
-use super::{Durability, nowhere};
+use super::{Durability, named, nowhere};
 use crate::error::Error;
 use crate::metrics;
 
@@ -56,12 +56,13 @@ pub(crate) enum Command {
 /// The place of one page's answer in its stream, taken before the page was accepted.
 pub(crate) struct Ack {
     page_id: u64,
+    filesaver: Arc<str>,
     place: Option<OwnedPermit<Result<SaveResponse, Status>>>,
 }
 
 impl Ack {
-    pub fn new(page_id: u64, place: OwnedPermit<Result<SaveResponse, Status>>) -> Self {
-        Self { page_id, place: Some(place) }
+    pub fn new(page_id: u64, filesaver: Arc<str>, place: OwnedPermit<Result<SaveResponse, Status>>) -> Self {
+        Self { page_id, filesaver, place: Some(place) }
     }
 
     fn answer(&mut self, result: save_response::Result) {
@@ -71,7 +72,8 @@ impl Ack {
     }
 
     pub fn saved(mut self, archive: ArchivePosition, log_offset: u64) {
-        self.answer(save_response::Result::Saved(SavedRecord { archive: Some(archive), log_offset }));
+        let archive = Some(named(archive, &self.filesaver));
+        self.answer(save_response::Result::Saved(SavedRecord { archive, log_offset }));
     }
 
     /// This page will never be saved.
@@ -262,7 +264,8 @@ impl Writer {
                     self.archive_bytes.extend_from_slice(&page.records.capture);
                     self.archive_bytes.extend_from_slice(&page.records.companions);
                     let length = page.records.capture.len() as u64;
-                    let own = ArchivePosition { file: archive_name.to_owned(), offset, length };
+                    let file = archive_name.to_owned();
+                    let own = ArchivePosition { file, offset, length, ..ArchivePosition::default() };
                     if let Some(line) = page.index_line(&own) {
                         self.index_bytes.extend_from_slice(line.as_bytes());
                     }

@@ -173,24 +173,35 @@ fn begin_segment(segments: &Segments, start: u64) -> Result<AppendFile, Error> {
     Ok(file)
 }
 
-/// The name of the log, drawn when it is made. One that is damaged is drawn anew: whoever followed the log reads it again
-/// from its beginning.
-pub(crate) fn log_id(dir: &Path) -> Result<String, Error> {
-    let path = dir.join("ID");
-    match fs::read(&path) {
-        Ok(bytes) => match std::str::from_utf8(&bytes).ok().and_then(checked_id) {
-            Some(id) => return Ok(id.to_owned()),
-            None => {
-                tracing::error!(file = %path.display(), "the name of the description log is damaged; it gets a new one");
-            }
-        },
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io("read", &path, error)),
-        Err(_) => {}
+/// The name of the log, drawn when it is made, and that of the filesaver: positions elsewhere carry it. So it is kept twice,
+/// the second time in `copies`, and one that is damaged is taken from the other. Where both are, it is drawn anew: whoever
+/// followed the log reads it again from its beginning.
+pub(crate) fn log_id(dir: &Path, copies: &Path) -> Result<String, Error> {
+    let [path, copy] = [dir, copies].map(|dir| dir.join("ID"));
+    let (kept, copied) = (read_id(&path)?, read_id(&copy)?);
+    let id = kept.clone().or(copied.clone()).unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string());
+    for (path, found) in [(path, kept), (copy, copied)] {
+        if found.as_ref() != Some(&id) {
+            let line = format!("{id} {:08x}\n", crc32fast::hash(id.as_bytes()));
+            write_atomically(&path, line.as_bytes(), 0o644).map_err(|error| Error::io("write", &path, error))?;
+        }
     }
-    let id = uuid::Uuid::new_v4().simple().to_string();
-    let line = format!("{id} {:08x}\n", crc32fast::hash(id.as_bytes()));
-    write_atomically(&path, line.as_bytes(), 0o644).map_err(|error| Error::io("write", &path, error))?;
     Ok(id)
+}
+
+/// `None` when there is none, or none that is whole.
+fn read_id(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read(path) {
+        Ok(bytes) => {
+            let id = std::str::from_utf8(&bytes).ok().and_then(checked_id).map(str::to_owned);
+            if id.is_none() {
+                tracing::error!(file = %path.display(), "the name of the description log is damaged");
+            }
+            Ok(id)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("read", path, error)),
+    }
 }
 
 /// The name in `NAME CHECKSUM`; earlier versions wrote no checksum.

@@ -70,8 +70,12 @@ mod tests {
         member.write_all(&noise.take(1_000_000).collect::<Vec<u8>>()).unwrap();
         let bytes = member.finish().unwrap();
         std::fs::write(dir.path().join("a.warc.gz"), [b"before".as_slice(), &bytes].concat()).unwrap();
-        let position =
-            ArchivePosition { file: "a.warc.gz".into(), offset: 6 + wrong_by, length: bytes.len() as u64 - wrong_by };
+        let position = ArchivePosition {
+            file: "a.warc.gz".into(),
+            offset: 6 + wrong_by,
+            length: bytes.len() as u64 - wrong_by,
+            ..ArchivePosition::default()
+        };
         EarlierRecord::read(dir.path(), &position)
     }
 

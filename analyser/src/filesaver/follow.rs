@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use futures::Stream;
-use seine_proto::filesaver::v1::{DamagedStretch, FollowRequest, FollowResponse, LogMark};
+use seine_proto::filesaver::v1::log_entry::Entry;
+use seine_proto::filesaver::v1::{DamagedStretch, FollowRequest, FollowResponse, LogEntry, LogMark};
 use tokio::sync::watch;
 
 use super::Shared;
@@ -87,14 +88,19 @@ impl Follower {
         Ok(self.response(batch, self.told_end))
     }
 
-    fn response(&self, batch: Batch, at_end: bool) -> FollowResponse {
+    fn response(&self, mut batch: Batch, at_end: bool) -> FollowResponse {
+        for entry in &mut batch.entries {
+            if let LogEntry { entry: Some(Entry::Description(page)) } = entry {
+                page.archive = page.archive.take().map(|position| self.shared.here(position));
+            }
+        }
         let damaged = batch.damaged.map(|damaged| DamagedStretch {
             start: damaged.start,
             end: damaged.end,
             reason: damaged.reason.to_owned(),
         });
         FollowResponse {
-            log_id: self.shared.log_id.clone(),
+            log_id: self.shared.log_id.to_string(),
             entries: batch.entries,
             end_offset: self.offset,
             at_end,

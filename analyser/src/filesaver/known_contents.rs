@@ -35,7 +35,12 @@ pub(crate) struct Original {
 
 impl Original {
     pub fn position(&self) -> ArchivePosition {
-        ArchivePosition { file: self.file.to_string(), offset: self.offset, length: self.length }
+        ArchivePosition {
+            file: self.file.to_string(),
+            offset: self.offset,
+            length: self.length,
+            ..ArchivePosition::default()
+        }
     }
 }
 

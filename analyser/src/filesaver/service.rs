@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 
 use futures::{Stream, StreamExt};
 use seine_proto::filesaver::v1::filesaver_server;
+use seine_proto::filesaver::v1::read_request::Record;
 use seine_proto::filesaver::v1::{
-    AnswersRequest, AnswersResponse, FollowRequest, FollowResponse, LogEndRequest, LogEndResponse, ReadRequest,
-    ReadResponse, SaveRequest, SaveResponse, SealRequest, SealResponse, WithdrawRequest, WithdrawResponse,
+    AnswersRequest, AnswersResponse, ArchivedAnswer, FollowRequest, FollowResponse, LogEndRequest, LogEndResponse,
+    ReadRequest, ReadResponse, SaveRequest, SaveResponse, SealRequest, SealResponse, WithdrawRequest, WithdrawResponse,
 };
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -19,7 +20,7 @@ use super::commit::{Ack, Command};
 use super::follow::follow;
 use super::prepare::PreparedPage;
 use super::read::read;
-use super::{QUEUED_BYTES, Shared, nowhere};
+use super::{QUEUED_BYTES, Shared, may_be_of, nowhere};
 use crate::error::Error;
 use crate::owned_stream::OwnedStream;
 
@@ -75,16 +76,28 @@ impl filesaver_server::Filesaver for FilesaverService {
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<ReadResponse>, Status> {
         let (archive, request) = (Arc::clone(&self.shared.archive_dir), request.into_inner());
-        let answer = self.shared.readers.run(move |cancelled| read(&archive, request, cancelled)).await?;
+        if let Some(Record::Position(position)) = &request.record
+            && !may_be_of(position, &self.shared.log_id)
+        {
+            let (asked, own) = (position.filesaver.clone(), self.shared.log_id.to_string());
+            return Err(Error::OtherFilesaver { asked, own }.into());
+        }
+        let mut answer = self.shared.readers.run(move |cancelled| read(&archive, request, cancelled)).await?;
+        answer.position = answer.position.map(|position| self.shared.here(position));
         Ok(Response::new(answer))
     }
 
     async fn answers(&self, _: Request<AnswersRequest>) -> Result<Response<Self::AnswersStream>, Status> {
         let (batches, to_send) = mpsc::channel(ANSWER_BATCHES);
-        let archive = Arc::clone(&self.shared.archive_dir);
+        let shared = Arc::clone(&self.shared);
         let listing = move || {
-            let take = |answers| batches.blocking_send(Ok(AnswersResponse { answers })).is_ok();
-            if let Err(error) = answers::list(&archive, take) {
+            let take = |mut answers: Vec<ArchivedAnswer>| {
+                for answer in &mut answers {
+                    answer.position = answer.position.take().map(|position| shared.here(position));
+                }
+                batches.blocking_send(Ok(AnswersResponse { answers })).is_ok()
+            };
+            if let Err(error) = answers::list(&shared.archive_dir, take) {
                 let _ = batches.blocking_send(Err(error.into()));
             }
         };
@@ -95,7 +108,7 @@ impl filesaver_server::Filesaver for FilesaverService {
     async fn log_end(&self, _: Request<LogEndRequest>) -> Result<Response<LogEndResponse>, Status> {
         let end_offset = *self.shared.durable_end.borrow();
         let highest_epoch = self.shared.highest_epoch.load(Ordering::Relaxed);
-        Ok(Response::new(LogEndResponse { log_id: self.shared.log_id.clone(), end_offset, highest_epoch }))
+        Ok(Response::new(LogEndResponse { log_id: self.shared.log_id.to_string(), end_offset, highest_epoch }))
     }
 }
 
@@ -116,7 +129,7 @@ async fn take_pages(
                 break;
             }
         };
-        let ack = Ack::new(request.page_id, place);
+        let ack = Ack::new(request.page_id, Arc::clone(&shared.log_id), place);
         let queued = room_for(&shared, &request).await;
         under_way.spawn(take_page(Arc::clone(&shared), request, queued, ack));
         while under_way.try_join_next().is_some() {}
@@ -138,6 +151,10 @@ async fn take_page(shared: Arc<Shared>, mut request: SaveRequest, queued: OwnedS
             Ok(log_offset) => ack.saved(nowhere(), log_offset),
             Err(error) => ack.unavailable(error.to_string()),
         };
+    }
+    if let Some(page) = &mut request.page {
+        // What another filesaver has cannot be read here; a visit to it is noted all the same.
+        page.known = page.known.take().filter(|position| may_be_of(position, &shared.log_id));
     }
     let (known, archive) = (Arc::clone(&shared.known), Arc::clone(&shared.archive_dir));
     // The page's memory is counted as long as the work holds it, also when its stream has gone.

@@ -8,6 +8,7 @@ use seine_analyser::AnalyserConfig;
 use seine_analyser::filesaver::{Filesaver, FilesaverService};
 use seine_analyser::rpc::AnalyserService;
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::membership::Filesavers;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse, analyse_response::Event};
@@ -22,9 +23,13 @@ use tonic::transport::Channel;
 
 use crate::support::*;
 
-/// Serves an analyser in memory.
+/// Serves an analyser in memory, with one filesaver behind it.
 fn analyser(filesaver: Channel) -> AnalyserClient<Channel> {
-    let service = AnalyserService::new(filesaver, AnalyserConfig::default());
+    analyser_of(Filesavers::of([("log".to_owned(), filesaver)]))
+}
+
+pub fn analyser_of(filesavers: Filesavers) -> AnalyserClient<Channel> {
+    let service = AnalyserService::new(filesavers, AnalyserConfig::default());
     let (dialer, listener): (MemoryDialer, _) = transport::in_memory();
     tokio::spawn(transport::serve(Routes::new(service.into_server()), None, listener, CancellationToken::new()));
     AnalyserClient::new(dialer.channel())
@@ -32,7 +37,7 @@ fn analyser(filesaver: Channel) -> AnalyserClient<Channel> {
         .max_encoding_message_size(MAX_MESSAGE_BYTES)
 }
 
-fn analyse_request(number: u64) -> AnalyseRequest {
+pub fn analyse_request(number: u64) -> AnalyseRequest {
     AnalyseRequest { page_id: number, page: Some(page(number)), withdrawn: None }
 }
 
@@ -70,7 +75,7 @@ async fn every_page_is_answered_when_parsed_and_again_when_saved() {
                 assert!(parsed.contains_key(&page_id), "{page_id} was saved before it was parsed");
                 assert!(saved.insert(page_id, page).is_none());
             }
-            Event::Failed(reason) | Event::Unavailable(reason) => panic!("{page_id}: {reason}"),
+            Event::Failed(reason) | Event::Unavailable(reason) | Event::Again(reason) => panic!("{page_id}: {reason}"),
         }
     }
     assert_eq!((parsed.len(), saved.len()), (PAGES as usize, PAGES as usize));
@@ -106,10 +111,10 @@ async fn a_page_without_sense_fails_and_the_stream_goes_on() {
 }
 
 /// A filesaver's server as a process of its own: everything in it ends at once when it is dropped.
-struct Process(Option<tokio::runtime::Runtime>);
+pub struct Process(Option<tokio::runtime::Runtime>);
 
 impl Process {
-    fn start(address: SocketAddr, service: FilesaverServer<FilesaverService>) -> Self {
+    pub fn start(address: SocketAddr, service: FilesaverServer<FilesaverService>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (_, listener) = transport::in_memory();
         let listening = std::net::TcpListener::bind(address).unwrap();

@@ -9,6 +9,7 @@ use std::time::Duration;
 use seine_analyser::AnalyserConfig;
 use seine_analyser::convert::ConverterConfig;
 use seine_analyser::rpc::AnalyserService;
+use seine_node::membership::Filesavers;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, analyse_response::Event};
@@ -52,7 +53,8 @@ fn config(program: PathBuf, timeout_seconds: u64) -> ConverterConfig {
 fn analyser(filesaver: Channel, converter: ConverterConfig) -> AnalyserClient<Channel> {
     let config = AnalyserConfig { converter: Some(converter), ..AnalyserConfig::default() };
     let (dialer, listener): (MemoryDialer, _) = transport::in_memory();
-    let routes = Routes::new(AnalyserService::new(filesaver, config).into_server());
+    let routes =
+        Routes::new(AnalyserService::new(Filesavers::of([("log".to_owned(), filesaver)]), config).into_server());
     tokio::spawn(transport::serve(routes, None, listener, CancellationToken::new()));
     AnalyserClient::new(dialer.channel())
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use seine_analyser::convert::ConverterConfig;
 use seine_analyser::rpc::AnalyserService;
 use seine_analyser::{AnalyserConfig, HeldBytes};
+use seine_node::membership::Filesavers;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, analyse_response::Event};
@@ -51,7 +52,7 @@ fn analyser(filesaver: Channel, dir: &std::path::Path) -> (AnalyserClient<Channe
     let converter = ConverterConfig { program, workers: 2, timeout: Duration::from_secs(900), memory_bytes: 256 << 20 };
     let document_patience = Duration::from_secs(1);
     let config = AnalyserConfig { converter: Some(converter), document_patience, ..AnalyserConfig::default() };
-    let service = AnalyserService::new(filesaver, config);
+    let service = AnalyserService::new(Filesavers::of([("log".to_owned(), filesaver)]), config);
     let held = service.held_bytes();
     let (dialer, listener): (MemoryDialer, _) = transport::in_memory();
     tokio::spawn(transport::serve(Routes::new(service.into_server()), None, listener, CancellationToken::new()));

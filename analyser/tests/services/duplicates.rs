@@ -127,7 +127,7 @@ async fn a_visit_to_an_unchanged_page_is_a_record_and_nothing_else() {
     let newest = Record::Capture(Capture { url: url(0), at_ms: 0 });
     assert_eq!(body_of(&node, newest).await, (url(0), body(0)), "the newest copy is the page itself");
     // A position that leads nowhere costs the reference, not the visit.
-    let elsewhere = ArchivePosition { file: "gone.warc.gz".into(), offset: 0, length: 9 };
+    let elsewhere = ArchivePosition { file: "gone.warc.gz".into(), offset: 0, length: 9, ..ArchivePosition::default() };
     for known in [None, Some(elsewhere)] {
         let saved = node.save(vec![visit(0, known)]).await.remove(0);
         let record = record_at(dir.path(), &saved.archive.unwrap());

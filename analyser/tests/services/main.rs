@@ -8,5 +8,6 @@ mod following;
 mod interrupted;
 mod full_disk;
 mod analysing;
+mod several_filesavers;
 mod converting;
 mod crowded;

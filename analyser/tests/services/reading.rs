@@ -144,8 +144,8 @@ async fn positions_that_name_no_record_are_refused() {
     let good = node.save(requests(1..2)).await.remove(0).archive.unwrap();
     fs::write(dir.path().join("secret.warc.gz"), "secret").unwrap();
     for (position, code) in [
-        (ArchivePosition { file: "../secret.warc.gz".into(), offset: 0, length: 6 }, Code::NotFound),
-        (ArchivePosition { file: "../log/ID".into(), offset: 0, length: 6 }, Code::NotFound),
+        (ArchivePosition { file: "../secret.warc.gz".into(), offset: 0, length: 6, ..good.clone() }, Code::NotFound),
+        (ArchivePosition { file: "../log/ID".into(), offset: 0, length: 6, ..good.clone() }, Code::NotFound),
         (ArchivePosition { file: "absent.warc.gz".into(), ..good.clone() }, Code::NotFound),
         (ArchivePosition { offset: good.offset + 1, ..good.clone() }, Code::DataLoss),
         (ArchivePosition { offset: 0, length: good.offset, ..good.clone() }, Code::DataLoss),

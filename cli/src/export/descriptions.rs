@@ -54,7 +54,12 @@ fn as_json(page: &Description) -> Value {
         "not_converted": said(&page.not_converted),
         "ip": said(&page.ip),
         "archive": archive.map(|position| {
-            json!({ "file": position.file, "offset": position.offset, "length": position.length })
+            json!({
+                "filesaver": position.filesaver,
+                "file": position.file,
+                "offset": position.offset,
+                "length": position.length,
+            })
         }),
     })
 }

@@ -72,7 +72,6 @@ impl Plan {
 
 pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
     let plan = Arc::new(plan(pages).await?);
-    let mut filesaver = pages.filesaver();
     let mut written = Written::default();
     while let Some(batch) = pages.next_batch().await? {
         for page in batch {
@@ -81,6 +80,7 @@ pub async fn write(pages: &mut Pages, directory: &Path) -> Result<Written> {
                 written.left_out += 1;
                 continue;
             };
+            let mut filesaver = pages.filesaver(&position)?;
             let record = Some(read_request::Record::Position(position));
             let document = Some(Capture { url: page.url.clone(), at_ms: page.fetched_at_ms });
             let copy = match filesaver.read(ReadRequest { record, form: ReadForm::Decoded.into(), document }).await {

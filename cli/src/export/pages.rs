@@ -1,50 +1,56 @@
-//! The newest version of every page, read from the description log in two passes.
+//! The newest version of every page, read from all description logs in two passes.
 //!
-//! The first pass notes for each URL which entry of the log is its newest, by a fingerprint of the URL and the entry's
-//! number; the second hands out just those entries that describe a page. So memory holds some 60 bytes for a page,
-//! whatever its length. What is logged after the first pass is not looked at.
+//! The first pass notes for each URL which entry is its newest, by a fingerprint of the URL and the entry's number, counted
+//! through one log after the other; the second hands out just those entries that describe a page. So memory holds some 60
+//! bytes for a page, whatever its length. What is logged after the first pass is not looked at.
 
 use std::collections::BTreeSet;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seine_indexer::version::Version;
-use seine_proto::common::v1::Description;
+use seine_proto::common::v1::{ArchivePosition, Description};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
-use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, LogEndRequest, LogEntry, log_entry::Entry};
+use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, LogEntry, log_entry::Entry};
 use tonic::Streaming;
 use tonic::transport::Channel;
 
 use super::selection::Selection;
 use super::url_map::UrlMap;
 use crate::failure::{Failure, Result};
+use crate::filesavers::Answering;
 use crate::output::damage_text;
 
 pub struct Pages {
-    filesaver: FilesaverClient<Channel>,
+    /// Each with where the first pass ends in its log.
+    filesavers: Vec<Answering>,
     selection: Selection,
     newest: Newest,
-    /// Where the first pass ended.
-    end: u64,
-    pass: Option<Pass>,
-    /// Where damage begins that was told.
-    told: BTreeSet<u64>,
+    pass: Pass,
+    /// Where damage begins that was told, by log.
+    told: BTreeSet<(usize, u64)>,
     progress: ProgressBar,
 }
 
-/// One walk over the log.
+/// One walk over the logs.
+#[derive(Default)]
 struct Pass {
-    batches: Streaming<FollowResponse>,
+    /// The log that is read.
+    log: usize,
+    /// Absent before the first batch of it.
+    batches: Option<Streaming<FollowResponse>>,
+    offset: u64,
     /// Number of the next entry.
     next: u64,
-    offset: u64,
+    /// Bytes of the logs before it.
+    before: u64,
 }
 
 impl Pages {
     /// Does the first pass.
-    pub async fn find(mut filesaver: FilesaverClient<Channel>, selection: Selection) -> Result<Self> {
-        let end = filesaver.log_end(LogEndRequest {}).await?.into_inner().end_offset;
-        let (newest, told, progress) = (Newest::default(), BTreeSet::new(), progress(end));
-        let mut pages = Self { filesaver, selection, newest, end, pass: None, told, progress };
+    pub async fn find(filesavers: Vec<Answering>, selection: Selection) -> Result<Self> {
+        let progress = progress(filesavers.iter().map(|filesaver| filesaver.end_offset).sum());
+        let (newest, pass, told) = (Newest::default(), Pass::default(), BTreeSet::new());
+        let mut pages = Self { filesavers, selection, newest, pass, told, progress };
         let mut crawls = BTreeSet::new();
         while let Some((first, batch)) = pages.next_entries().await? {
             for (number, entry) in (first..).zip(&batch) {
@@ -77,35 +83,49 @@ impl Pages {
         &self.selection
     }
 
-    /// For reading the archive beside the log.
-    pub fn filesaver(&self) -> FilesaverClient<Channel> {
-        self.filesaver.clone()
+    /// All, for reading their archives beside the logs.
+    pub fn filesavers(&self) -> impl Iterator<Item = FilesaverClient<Channel>> {
+        self.filesavers.iter().map(|filesaver| filesaver.client.clone())
+    }
+
+    /// The one that has what stands at a position.
+    pub fn filesaver(&self, position: &ArchivePosition) -> Result<FilesaverClient<Channel>> {
+        let named = self.filesavers.iter().find(|filesaver| filesaver.log_id == position.filesaver);
+        let found = named.map(|filesaver| filesaver.client.clone());
+        found.ok_or_else(|| {
+            Failure::failed(format!("the filesaver with log {} went away; try again", position.filesaver))
+        })
     }
 
     /// The next entries up to the end, and the number of the first of them.
     async fn next_entries(&mut self) -> Result<Option<(u64, Vec<LogEntry>)>> {
-        let mut pass = match self.pass.take() {
-            Some(pass) => pass,
-            None => {
-                let batches = self.filesaver.follow(FollowRequest::default()).await?.into_inner();
-                Pass { batches, next: 0, offset: 0 }
+        let pass = &mut self.pass;
+        let filesaver = loop {
+            let Some(filesaver) = self.filesavers.get_mut(pass.log) else {
+                self.progress.finish_and_clear();
+                *pass = Pass::default();
+                return Ok(None);
+            };
+            if pass.offset < filesaver.end_offset {
+                break filesaver;
             }
+            let before = pass.before + filesaver.end_offset;
+            *pass = Pass { log: pass.log + 1, next: pass.next, before, ..Pass::default() };
         };
-        if pass.offset >= self.end {
-            self.progress.finish_and_clear();
-            return Ok(None);
-        }
-        let batch = pass.batches.message().await?;
+        let batches = match &mut pass.batches {
+            Some(batches) => batches,
+            None => pass.batches.insert(filesaver.client.follow(FollowRequest::default()).await?.into_inner()),
+        };
+        let batch = batches.message().await?;
         let batch = batch.ok_or_else(|| Failure::failed("the server stopped before the export was done; try again"))?;
-        for stretch in batch.damaged.iter().filter(|stretch| self.told.insert(stretch.start)) {
+        for stretch in batch.damaged.iter().filter(|stretch| self.told.insert((pass.log, stretch.start))) {
             eprintln!("{}; it is left out", damage_text(stretch));
         }
         let first = pass.next;
         pass.next += batch.entries.len() as u64;
         pass.offset = batch.end_offset;
-        self.progress.set_position(pass.offset.min(self.end));
+        self.progress.set_position(pass.before + pass.offset.min(filesaver.end_offset));
         self.progress.set_message(format!("{} entries", HumanCount(pass.next)));
-        self.pass = Some(pass);
         Ok(Some((first, batch.entries)))
     }
 }
@@ -113,7 +133,7 @@ impl Pages {
 /// On standard error, and only on a terminal.
 fn progress(end: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(end), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:24} {bytes}/{total_bytes} of the log, {msg}");
+    let style = ProgressStyle::with_template("{bar:24} {bytes}/{total_bytes} of the logs, {msg}");
     bar.with_style(style.expect("the template is valid").progress_chars("█▓░"))
 }
 

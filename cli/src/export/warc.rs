@@ -21,8 +21,9 @@ use super::selection::Selection;
 use super::sink::Sink;
 use crate::failure::Result;
 
+type Client = FilesaverClient<Channel>;
+
 struct Copier {
-    filesaver: FilesaverClient<Channel>,
     sink: Sink,
     // Fingerprints of the positions copied so far, under a key of this run.
     key: RandomState,
@@ -33,17 +34,24 @@ pub async fn write(pages: &mut Pages, file: &Path) -> Result<Written> {
     let mut sink = Sink::open(Some(file))?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     sink.write(&warcinfo(&name, concat!("seine/", env!("CARGO_PKG_VERSION")), Clock::System.now_ms()))?;
-    let mut copier = Copier { filesaver: pages.filesaver(), sink, key: RandomState::new(), copied: HashSet::new() };
+    let mut copier = Copier { sink, key: RandomState::new(), copied: HashSet::new() };
     let mut written = Written::default();
     while let Some(batch) = pages.next_batch().await? {
         for page in &batch {
-            match copier.copy(page).await? {
+            let Some(position) = page.archive.clone().filter(|position| !position.file.is_empty()) else {
+                written.left_out += 1;
+                continue;
+            };
+            let filesaver = pages.filesaver(&position)?;
+            match copier.copy(page, position, filesaver).await? {
                 true => written.pages += 1,
                 false => written.left_out += 1,
             }
         }
     }
-    copier.copy_answers(pages.selection()).await?;
+    for filesaver in pages.filesavers() {
+        copier.copy_answers(pages.selection(), filesaver).await?;
+    }
     written.lines = copier.copied.len() as u64;
     copier.sink.finish()?;
     Ok(written)
@@ -51,25 +59,25 @@ pub async fn write(pages: &mut Pages, file: &Path) -> Result<Written> {
 
 impl Copier {
     /// False when the archive does not have the page.
-    async fn copy(&mut self, page: &Description) -> Result<bool> {
-        let Some(position) = page.archive.clone() else { return Ok(false) };
-        let Some(found) = self.read(Record::Position(position)).await? else { return Ok(false) };
+    async fn copy(&mut self, page: &Description, position: ArchivePosition, mut filesaver: Client) -> Result<bool> {
+        let Some(found) = read(&mut filesaver, Record::Position(position)).await? else { return Ok(false) };
         let is_own = found.url == page.url && found.at_ms == page.fetched_at_ms;
         self.write(&found)?;
         if !is_own {
             let capture = Capture { url: page.url.clone(), at_ms: page.fetched_at_ms };
-            if let Some(revisit) = self.read(Record::Capture(capture)).await? {
+            if let Some(revisit) = read(&mut filesaver, Record::Capture(capture)).await? {
                 self.write(&revisit)?;
             }
         }
         Ok(true)
     }
 
-    async fn copy_answers(&mut self, selection: &Selection) -> Result<()> {
-        let mut batches = self.filesaver.answers(AnswersRequest {}).await?.into_inner();
+    async fn copy_answers(&mut self, selection: &Selection, mut filesaver: Client) -> Result<()> {
+        let mut batches = filesaver.answers(AnswersRequest {}).await?.into_inner();
         while let Some(batch) = batches.message().await? {
             for answer in batch.answers.into_iter().filter(|answer| selection.takes_answer(answer)) {
-                let Some(found) = self.read(Record::Position(answer.position.unwrap_or_default())).await? else {
+                let position = Record::Position(answer.position.unwrap_or_default());
+                let Some(found) = read(&mut filesaver, position).await? else {
                     continue;
                 };
                 if selection.crawl().is_none_or(|crawl| crawl == found.crawl) {
@@ -80,24 +88,21 @@ impl Copier {
         Ok(())
     }
 
-    async fn read(&mut self, record: Record) -> Result<Option<ReadResponse>> {
-        match self
-            .filesaver
-            .read(ReadRequest { record: Some(record), form: ReadForm::Records.into(), document: None })
-            .await
-        {
-            Ok(found) => Ok(Some(found.into_inner())),
-            Err(status) if matches!(status.code(), Code::NotFound | Code::DataLoss) => Ok(None),
-            Err(status) => Err(status.into()),
-        }
-    }
-
     /// Each record once.
     fn write(&mut self, found: &ReadResponse) -> Result<()> {
-        let ArchivePosition { file, offset, .. } = found.position.clone().unwrap_or_default();
-        if self.copied.insert(self.key.hash_one((file, offset))) {
+        let ArchivePosition { filesaver, file, offset, .. } = found.position.clone().unwrap_or_default();
+        if self.copied.insert(self.key.hash_one((filesaver, file, offset))) {
             self.sink.write(&found.body)?;
         }
         Ok(())
+    }
+}
+
+/// `None` where the archive does not have it, or not whole.
+async fn read(filesaver: &mut Client, record: Record) -> Result<Option<ReadResponse>> {
+    match filesaver.read(ReadRequest { record: Some(record), form: ReadForm::Records.into(), document: None }).await {
+        Ok(found) => Ok(Some(found.into_inner())),
+        Err(status) if matches!(status.code(), Code::NotFound | Code::DataLoss) => Ok(None),
+        Err(status) => Err(status.into()),
     }
 }

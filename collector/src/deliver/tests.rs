@@ -44,6 +44,10 @@ impl Analyser for Scripted {
                 let end = match url.as_str() {
                     "bad" => Answer::Failed("it cannot be read".into()),
                     "large" => Answer::Unavailable("no room".into()),
+                    // The filesaver that has it dies.
+                    "moves" if seen.lock().unwrap().iter().filter(|page| *page == "moves").count() == 1 => {
+                        Answer::Again("it went away".into())
+                    }
                     _ if full.load(Ordering::SeqCst) => Answer::Unavailable("no room".into()),
                     _ => Answer::Saved(SavedPage::default()),
                 };
@@ -132,6 +136,17 @@ async fn a_page_that_meets_two_broken_streams_has_failed() {
     let mut bench = bench(2);
     bench.submit(1, "a").await;
     assert_eq!([bench.next().await, bench.next().await], ["parsed 1 a", "failed 1"]);
+    bench.stop.cancel();
+}
+
+#[tokio::test]
+async fn a_page_whose_filesaver_died_is_sent_again_at_once_and_fetching_goes_on() {
+    let mut bench = bench(0);
+    bench.submit(1, "moves").await;
+    assert_eq!([bench.next().await, bench.next().await], ["parsed 1 moves", "saved 1"]);
+    assert!(bench.gate.is_open());
+    assert_eq!(bench.board.tier("collector"), Condition::Well);
+    assert_eq!(*bench.scripted.pages.lock().unwrap(), ["moves", "moves"]);
     bench.stop.cancel();
 }
 

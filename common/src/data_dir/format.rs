@@ -11,7 +11,7 @@ use std::path::Path;
 use super::{DataDir, DataDirError, write_atomically};
 
 /// What this program writes.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 /// Holds the number.
 pub(super) const FILE: &str = "VERSION";
 
@@ -19,11 +19,17 @@ pub(super) const FILE: &str = "VERSION";
 type Step = fn(&Path) -> io::Result<()>;
 
 /// The step at position 0 leads from version 1 to version 2, and so on.
-const STEPS: [Step; FORMAT_VERSION as usize - 1] = [from_1_to_2];
+const STEPS: [Step; FORMAT_VERSION as usize - 1] = [from_1_to_2, from_2_to_3];
 
 /// Records have fields and outcomes that version 1 does not know, and would lose where it writes them again. Where they are
 /// missing, their defaults are what version 1 meant, so nothing is to be written.
 fn from_1_to_2(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Positions in the archive name their filesaver, in the Monitor's records and in the index. Where the name is missing, any
+/// filesaver may be asked, so nothing is to be written.
+fn from_2_to_3(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

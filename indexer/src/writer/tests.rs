@@ -201,4 +201,28 @@ proptest! {
         prop_assert_eq!(writer.documents().unwrap(), expected.len() as u64);
         prop_assert_eq!(documents(&writer), expected);
     }
+
+    #[test]
+    fn entries_of_different_logs_commute(log in log(), logs in prop::collection::vec(0..3usize, 40), turns in prop::collection::vec(0..3usize, 40)) {
+        // The order within a log stays; which log is read next does not matter.
+        let read = |turns: &[usize]| {
+            let (_root, path) = new_index();
+            let mut writer = DocumentWriter::open(&path, &config()).unwrap();
+            let mut waiting: [Vec<&Entry>; 3] = Default::default();
+            for (number, (entry, _)) in log.iter().enumerate().rev() {
+                waiting[logs[number]].push(entry);
+            }
+            for turn in turns.iter().copied().chain(0..3).cycle() {
+                if let Some(entry) = waiting[turn].pop() {
+                    writer.apply(entry.clone()).unwrap();
+                }
+                if waiting.iter().all(Vec::is_empty) {
+                    break;
+                }
+            }
+            writer.commit().unwrap();
+            documents(&writer)
+        };
+        prop_assert_eq!(read(&turns), read(&[]));
+    }
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::health::{Condition, HealthBoard};
-use crate::membership::NodeTable;
-use crate::transport::tcp_endpoint;
+use crate::membership::{Filesavers, NodeTable};
+use crate::transport::{tcp_channel, tcp_endpoint};
 use seine_proto::monitor::v1::nodes_client::NodesClient;
 use seine_proto::monitor::v1::{NodeInfo, RegisterRequest, Trouble};
 use tokio::sync::mpsc::Sender;
@@ -28,6 +28,7 @@ const PENDING_CHANGES: usize = 64;
 #[derive(Clone, Default)]
 pub struct Channels {
     roles: Arc<Mutex<HashMap<&'static str, Followed>>>,
+    filesavers: Filesavers,
 }
 
 struct Followed {
@@ -47,7 +48,13 @@ impl Channels {
         followed.channel.clone()
     }
 
+    /// All filesavers, each to be asked for what it has.
+    pub fn filesavers(&self) -> &Filesavers {
+        &self.filesavers
+    }
+
     fn update(&self, nodes: &[NodeInfo]) {
+        self.filesavers.update(nodes, |address| tcp_channel(address).ok());
         let mut roles = self.roles.lock().expect("nothing panics while holding this lock");
         for (role, followed) in roles.iter_mut() {
             let with_role = nodes.iter().filter(|node| node.roles.iter().any(|name| name == role));
@@ -65,9 +72,16 @@ impl Channels {
     }
 }
 
+/// The log of a filesaver that runs here.
+#[derive(Clone, Debug, Default)]
+pub struct OwnLog {
+    pub id: String,
+    /// Of all leases that its entries were fetched under.
+    pub highest_epoch: u64,
+}
+
 pub struct Directory {
     node: NodeInfo,
-    /// In the log of a filesaver that runs here.
     highest_epoch: u64,
     monitor: Option<NodesClient<Channel>>,
     nodes: NodeTable,
@@ -81,16 +95,18 @@ impl Directory {
         roles: &BTreeSet<&'static str>,
         grpc: SocketAddr,
         monitor: Option<Channel>,
-        highest_epoch: u64,
+        log: Option<OwnLog>,
         nodes: NodeTable,
         channels: &Channels,
         board: HealthBoard,
     ) -> Self {
+        let OwnLog { id: log_id, highest_epoch } = log.unwrap_or_default();
         let node = NodeInfo {
             id: format!("{}-{}", std::process::id(), grpc.port()),
             roles: roles.iter().map(|role| (*role).to_owned()).collect(),
             address: grpc.to_string(),
             troubles: Vec::new(),
+            log_id,
         };
         // Known to others from the first moment at which they can ask.
         if monitor.is_none() {

@@ -48,6 +48,8 @@ impl NodeTable {
         let mut nodes = self.nodes.lock().expect("nothing panics while holding this lock");
         let before = nodes.len();
         nodes.retain(|_, (seen, _)| now - *seen < SILENCE_MS);
+        // A data directory is held by one process: another that had its log is gone, though it may not be silent for long.
+        nodes.retain(|id, (_, other)| *id == node.id || node.log_id.is_empty() || other.log_id != node.log_id);
         let mut has_changed = nodes.len() != before;
         let is_admitted = nodes.len() < MAX_NODES || nodes.contains_key(&node.id);
         if is_admitted {
@@ -143,6 +145,18 @@ mod tests {
         changes.mark_unchanged();
         table.remove("b");
         assert!(changes.has_changed().unwrap() && table.all().is_empty());
+    }
+
+    #[test]
+    fn a_log_is_with_whoever_told_of_it_last() {
+        let table = NodeTable::new(Clock::manual(0));
+        let saver = |id: &str, log_id: &str| NodeInfo { log_id: log_id.to_owned(), ..node(id) };
+        table.register(&saver("before", "log"));
+        table.register(&saver("other", "another log"));
+        table.register(&node("none"));
+        let nodes = table.register(&saver("after", "log")).unwrap();
+        let with_log: Vec<_> = nodes.iter().filter(|node| node.log_id == "log").map(|node| node.id.as_str()).collect();
+        assert_eq!((with_log, nodes.len()), (vec!["after"], 3));
     }
 
     #[test]

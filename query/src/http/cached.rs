@@ -12,14 +12,18 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use seine_common::document_id::DocumentId;
+use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::membership::Filesavers;
 use seine_proto::common::v1::ArchivePosition;
+use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{Capture, CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
-use tonic::Code;
+use tonic::transport::Channel;
+use tonic::{Code, Status};
 
 use super::texts::Texts;
 use super::ui::Ui;
 use super::{HttpState, pages};
-use crate::document::Document;
+use crate::document::{ArchivedAt, Document};
 
 /// No script, no form, no fetching from anywhere: styles and images only where they stand in the page itself.
 const POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; \
@@ -48,8 +52,10 @@ pub async fn show(State(state): State<HttpState>, ui: Ui, id: Result<Path<String
         Ok(None) => return missing(ui, ui.texts.copy_not_in_index),
         Err(error) => return pages::refused(ui, "", &error),
     };
-    let Some(position) = document.archive.clone() else { return missing(ui, ui.texts.copy_not_kept) };
-    let position = ArchivePosition { file: position.file, offset: position.offset, length: position.length };
+    let Some(ArchivedAt { filesaver, file, offset, length }) = document.archive.clone() else {
+        return missing(ui, ui.texts.copy_not_kept);
+    };
+    let position = ArchivePosition { file, offset, length, filesaver };
     match read(&state, ui, position, document.url.clone()).await {
         Ok(copy) => answer(ui, &document, &copy),
         Err(response) => response,
@@ -58,24 +64,47 @@ pub async fn show(State(state): State<HttpState>, ui: Ui, id: Result<Path<String
 
 /// The record at the position may be that of another page; the copy is that of the document all the same.
 async fn read(state: &HttpState, ui: Ui, position: ArchivePosition, url: String) -> Result<ReadResponse, Response> {
-    let unavailable = || {
-        let texts = ui.texts;
-        let page =
-            pages::error(StatusCode::SERVICE_UNAVAILABLE, ui, "", texts.copy_unreadable, texts.archive_is_silent);
+    let unavailable = |reason| {
+        let page = pages::error(StatusCode::SERVICE_UNAVAILABLE, ui, "", ui.texts.copy_unreadable, reason);
         ([(header::RETRY_AFTER, "1")], page).into_response()
     };
-    let mut archive = state.service.archive.clone().ok_or_else(unavailable)?;
-    let record = Some(read_request::Record::Position(position));
-    let document = Some(Capture { url, at_ms: 0 });
-    let reading = archive.read(ReadRequest { record, form: ReadForm::Safe.into(), document });
-    match tokio::time::timeout(READ_TIMEOUT, reading).await {
-        Ok(Ok(copy)) => Ok(copy.into_inner()),
-        Ok(Err(status)) if matches!(status.code(), Code::NotFound | Code::DataLoss) => {
+    let filesavers = state.service.archive.as_ref().map(Filesavers::all).unwrap_or_default();
+    let has_it = |name: &String| position.filesaver.is_empty() || *name == position.filesaver;
+    let asked: Vec<Channel> =
+        filesavers.iter().filter(|(name, _)| has_it(name)).map(|(_, route)| route.channel.clone()).collect();
+    if asked.is_empty() {
+        let is_named = !position.filesaver.is_empty() && state.service.archive.is_some();
+        return Err(unavailable(if is_named { ui.texts.filesaver_is_away } else { ui.texts.archive_is_silent }));
+    }
+    match tokio::time::timeout(READ_TIMEOUT, ask(asked, position, url)).await {
+        Ok(Ok(copy)) => Ok(copy),
+        Ok(Err(status)) if is_lost(&status) => {
             tracing::warn!(reason = status.message(), "a page of the index is not in the archive");
             Err(missing(ui, ui.texts.copy_lost))
         }
-        Ok(Err(_)) | Err(_) => Err(unavailable()),
+        Ok(Err(_)) | Err(_) => Err(unavailable(ui.texts.archive_is_silent)),
     }
+}
+
+/// The first that has it. Positions of earlier versions do not say who does; names of files differ between filesavers.
+async fn ask(filesavers: Vec<Channel>, position: ArchivePosition, url: String) -> Result<ReadResponse, Status> {
+    let record = Some(read_request::Record::Position(position));
+    let request = ReadRequest { record, form: ReadForm::Safe.into(), document: Some(Capture { url, at_ms: 0 }) };
+    let mut failed = Status::unavailable("no filesaver was asked");
+    for (number, filesaver) in filesavers.into_iter().enumerate() {
+        let mut filesaver = FilesaverClient::new(filesaver).max_decoding_message_size(MAX_MESSAGE_BYTES);
+        match filesaver.read(request.clone()).await {
+            Ok(copy) => return Ok(copy.into_inner()),
+            // Whether it is lost is known when all have said so.
+            Err(status) if number == 0 || !is_lost(&status) => failed = status,
+            Err(_) => {}
+        }
+    }
+    Err(failed)
+}
+
+fn is_lost(status: &Status) -> bool {
+    matches!(status.code(), Code::NotFound | Code::DataLoss)
 }
 
 fn missing(ui: Ui, message: &str) -> Response {

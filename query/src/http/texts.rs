@@ -106,6 +106,7 @@ pub struct Texts {
     pub copy_lost: &'static str,
     pub copy_unreadable: &'static str,
     pub archive_is_silent: &'static str,
+    pub filesaver_is_away: &'static str,
 
     // What went wrong
     pub no_such_page: &'static str,

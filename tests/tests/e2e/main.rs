@@ -13,6 +13,7 @@ mod older_formats;
 mod rebuilding;
 mod damage;
 mod two_ways;
+mod several_filesavers;
 mod order;
 mod scopes;
 mod outcomes;

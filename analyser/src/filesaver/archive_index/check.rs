@@ -88,7 +88,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(NAME), [0; 1000]).unwrap();
         let line = |number: u64| {
-            let position = ArchivePosition { file: NAME.into(), offset: number * 10, length: 9 };
+            let position =
+                ArchivePosition { file: NAME.into(), offset: number * 10, length: 9, ..ArchivePosition::default() };
             Capture::of(&format!("http://example.org/{number}"), "text/html", 200, &[7; 20])
                 .line("20231114221320", &position)
         };

@@ -100,7 +100,7 @@ fn index_file(dir: &Path, name: &str, stopped: &AtomicBool) -> Result<bool, Erro
     let walked = walk(&file, 0, PREFIX_BYTES, |offset, length, beginning| {
         if let Some((timestamp, mut capture)) = Record::parse(beginning).and_then(|record| Capture::of_record(&record))
         {
-            let position = ArchivePosition { file: name.to_owned(), offset, length };
+            let position = ArchivePosition { file: name.to_owned(), offset, length, ..ArchivePosition::default() };
             lines.extend_from_slice(capture.line(&timestamp, &position).as_bytes());
         }
         !stopped.load(Ordering::Relaxed)

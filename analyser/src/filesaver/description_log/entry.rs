@@ -214,7 +214,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_entry_comes_back_with_its_position(text in ".{0,2000}", offset: u64) {
-            let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset, length: 7 };
+            let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset, length: 7, ..ArchivePosition::default() };
             let bytes = written(&described(&text), &position);
             let decoded = decode(payload(&bytes).unwrap()).unwrap();
             let Some(Entry::Description(description)) = decoded.entry else { panic!("not a description") };
@@ -259,7 +259,8 @@ mod tests {
 
     #[test]
     fn the_head_tells_position_and_epoch_without_the_body() {
-        let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset: 3, length: 7 };
+        let position =
+            ArchivePosition { file: "seine-x.warc.gz".into(), offset: 3, length: 7, ..ArchivePosition::default() };
         let mut entry = described("some text");
         let Some(Entry::Description(description)) = &mut entry.entry else { unreachable!() };
         description.epoch = 9;
@@ -272,7 +273,8 @@ mod tests {
 
     #[test]
     fn entries_of_earlier_versions_are_read() {
-        let position = ArchivePosition { file: "seine-x.warc.gz".into(), offset: 3, length: 7 };
+        let position =
+            ArchivePosition { file: "seine-x.warc.gz".into(), offset: 3, length: 7, ..ArchivePosition::default() };
         let text = "word ".repeat(1000);
         let plain = described(&text).encode_to_vec();
         let zstd = compress(&plain).unwrap();

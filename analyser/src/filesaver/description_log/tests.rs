@@ -165,19 +165,35 @@ fn what_a_failed_write_left_is_overwritten() {
 }
 
 #[test]
-fn a_damaged_name_is_noticed_and_drawn_anew() {
+fn a_damaged_name_is_taken_from_its_copy_and_drawn_anew_where_both_are() {
     let dir = tempfile::tempdir().unwrap();
-    let id = log_id(dir.path()).unwrap();
-    assert_eq!(log_id(dir.path()).unwrap(), id);
-    let path = dir.path().join("ID");
+    let (log, copies) = (dir.path().join("log"), dir.path());
+    fs::create_dir(&log).unwrap();
+    let id = log_id(&log, copies).unwrap();
+    assert_eq!(log_id(&log, copies).unwrap(), id);
+    let [path, copy] = [&log, copies].map(|dir| dir.join("ID"));
     let whole = fs::read(&path).unwrap();
     for at in 0..whole.len() - 1 {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
-        fs::write(&path, bytes).unwrap();
-        assert_ne!(log_id(dir.path()).unwrap(), id, "{at}");
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(log_id(&log, copies).unwrap(), id, "{at}");
+        assert_eq!(fs::read(&path).unwrap(), whole, "{at}");
+        fs::write(&copy, &bytes).unwrap();
+        assert_eq!(log_id(&log, copies).unwrap(), id, "{at}");
+        for file in [&path, &copy] {
+            fs::write(file, &bytes).unwrap();
+        }
+        assert_ne!(log_id(&log, copies).unwrap(), id, "{at}");
+        for file in [&path, &copy] {
+            fs::write(file, &whole).unwrap();
+        }
     }
-    // As earlier versions wrote it.
+    fs::remove_file(&path).unwrap();
+    fs::write(&copy, &whole).unwrap();
+    assert_eq!(log_id(&log, copies).unwrap(), id);
+    // As earlier versions wrote it, with no copy.
     fs::write(&path, format!("{id}\n")).unwrap();
-    assert_eq!(log_id(dir.path()).unwrap(), id);
+    fs::remove_file(&copy).unwrap();
+    assert_eq!(log_id(&log, copies).unwrap(), id);
 }

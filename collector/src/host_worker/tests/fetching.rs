@@ -30,7 +30,8 @@ fn a_saved_page_is_settled_with_all_that_is_known_of_it() {
     let (page, _) = bench.start_page();
     bench.fetched(page);
     bench.parsed(page, &[]);
-    let archive = seine_proto::common::v1::ArchivePosition { file: "a".into(), offset: 1, length: 2 };
+    let archive =
+        seine_proto::common::v1::ArchivePosition { file: "a".into(), offset: 1, length: 2, ..Default::default() };
     bench.tell(Event::Saved { page, archive: Some(archive.clone()) });
     let [Message::Settle(settle)] = &bench.sent[..] else { panic!("{:?}", bench.sent) };
     let expected = Outcome {
@@ -277,7 +278,8 @@ fn a_known_page_is_asked_for_with_its_marks_and_may_be_unchanged() {
 
 #[test]
 fn a_page_that_is_as_it_was_is_settled_once_its_visit_is_in_the_archive() {
-    let archive = Some(ArchivePosition { file: "a.warc.gz".into(), offset: 7, length: 9 });
+    let archive =
+        Some(ArchivePosition { file: "a.warc.gz".into(), offset: 7, length: 9, ..ArchivePosition::default() });
     let mut bench = revisiting(Revisit { archive: archive.clone(), saved: true, ..Revisit::default() });
     let starts = bench.starts();
     assert!(matches!(&starts[..], [Start::Page(start)] if start.known.archive == archive), "{starts:?}");

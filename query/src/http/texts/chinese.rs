@@ -87,6 +87,7 @@ pub static TEXTS: Texts = Texts {
     copy_lost: "存档中已没有该快照。",
     copy_unreadable: "暂时无法读取快照",
     archive_is_silent: "存档暂时没有响应。请重试，或打开原网页。",
+    filesaver_is_away: "保存此副本的存储节点目前没有运行。请稍后重试，或打开原网页。",
 
     no_such_page: "没有这个页面",
     address_may_be_mistyped: "网址可能输入有误。",

@@ -106,6 +106,7 @@ pub static TEXTS: Texts = Texts {
     copy_lost: "Archiv už tuto kopii nemá.",
     copy_unreadable: "Kopii teď nelze přečíst",
     archive_is_silent: "Archiv právě neodpovídá. Zkuste to znovu, nebo otevřete originál.",
+    filesaver_is_away: "Filesaver, který tuto kopii má, právě neběží. Zkuste to později, nebo otevřete originál.",
 
     no_such_page: "Taková stránka tu není",
     address_may_be_mistyped: "V adrese je možná překlep.",

@@ -97,6 +97,7 @@ pub static TEXTS: Texts = Texts {
     copy_lost: "The archive does not have the copy any more.",
     copy_unreadable: "The copy cannot be read now",
     archive_is_silent: "The archive does not answer at the moment. Try again, or open the original.",
+    filesaver_is_away: "The filesaver that has this copy does not run at the moment. Try again later, or open the original.",
 
     no_such_page: "There is no such page",
     address_may_be_mistyped: "The address may be mistyped.",

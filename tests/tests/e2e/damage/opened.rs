@@ -9,6 +9,7 @@ use std::time::Duration;
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_indexer::{Indexer, IndexerConfig};
+use seine_node::membership::Filesavers;
 use seine_node::transport;
 use seine_proto::common::v1::{ArchivePosition, Description};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
@@ -78,8 +79,9 @@ pub async fn examine(directory: &Crawled, harm: &Harm) {
     let serving = tokio::spawn(transport::serve(Routes::new(filesaver.service()), None, listener, stop.clone()));
     let config = IndexerConfig { commit_interval: Duration::from_secs(3600), ..IndexerConfig::default() };
     let indexer = Indexer::open(&data.join("index"), config).unwrap_or_else(|error| panic!("{harm:?}: {error}"));
-    let (runner, channel, stopped) = (indexer.clone(), dialer.channel(), stop.clone());
-    let running = tokio::spawn(async move { runner.run(channel, stopped).await });
+    let filesavers = Filesavers::of([(filesaver.log_id().to_owned(), dialer.channel())]);
+    let (runner, stopped) = (indexer.clone(), stop.clone());
+    let running = tokio::spawn(async move { runner.run(filesavers, stopped).await });
 
     let mut client = FilesaverClient::new(dialer.channel()).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let end = client.log_end(LogEndRequest {}).await.expect("the log has an end").into_inner();
@@ -93,7 +95,7 @@ pub async fn examine(directory: &Crawled, harm: &Harm) {
 
     // It may be doing so by itself, and is asked again then.
     eventually(DEADLINE, &format!("the index is rebuilt after {harm:?}"), async || {
-        indexer.rpc().rebuild(Request::new(RebuildRequest {})).await.map_err(|status| status.to_string())
+        indexer.rpc().rebuild(Request::new(RebuildRequest::default())).await.map_err(|status| status.to_string())
     })
     .await;
     missing(&logged, &search(data)).unwrap_or_else(|missing| panic!("{missing} not rebuilt after {harm:?}"));
