@@ -210,6 +210,11 @@ impl Running {
         self.child.id()
     }
 
+    /// Sends it a signal, by its name without `SIG`.
+    pub fn signal(&self, name: &str) {
+        signal(&self.child, name);
+    }
+
     /// Ends it as Ctrl-C does and gives its exit code.
     pub fn interrupt(mut self) -> i32 {
         interrupt(&self.child);
@@ -226,6 +231,11 @@ impl Drop for Running {
 
 /// What a terminal sends at Ctrl-C.
 pub fn interrupt(child: &Child) {
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill can be started");
-    assert!(killed.success());
+    signal(child, "INT");
+}
+
+fn signal(child: &Child, name: &str) {
+    let process = child.id().to_string();
+    let sent = Command::new("kill").args([&format!("-{name}"), &process]).status().expect("kill can be started");
+    assert!(sent.success());
 }

@@ -8,6 +8,7 @@ mod addresses;
 mod https;
 mod killing;
 mod killing_the_indexer;
+mod restarting;
 mod failing_disks;
 mod older_formats;
 mod rebuilding;
