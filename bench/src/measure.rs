@@ -159,9 +159,9 @@ mod tests {
         let spin = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
         let limit = Duration::from_secs(60);
         let alone = shell(spin, limit).await.must_succeed().unwrap().cost;
-        let both = shell(&format!("sh -c '{spin}'; {spin}"), limit).await.must_succeed().unwrap().cost;
-        assert!(alone.cpu_seconds > 0.05, "{alone:?}");
-        assert!(both.cpu_seconds > 1.4 * alone.cpu_seconds, "{both:?} against {alone:?}");
+        // All the work is its child's.
+        let by_child = shell(&format!("sh -c '{spin}'; true"), limit).await.must_succeed().unwrap().cost;
+        assert!(alone.cpu_seconds > 0.05 && by_child.cpu_seconds > 0.05, "{alone:?}, {by_child:?}");
         assert!(alone.peak_rss_mb > 0.1 && alone.peak_rss_mb < 100.0, "{alone:?}");
         assert!(alone.peak_anon_mb > 0.0 && alone.peak_anon_mb <= alone.peak_rss_mb, "{alone:?}");
     }
