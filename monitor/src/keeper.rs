@@ -212,12 +212,15 @@ pub(crate) struct Collector {
     pub preparations: u32,
     pub memory_bytes: u64,
     pub load: f32,
+    /// When its last message came, on the monotonic clock, and whether that is long ago.
+    pub heard_ms: i64,
+    pub is_silent: bool,
     messages: MessagesToCollector,
 }
 
 impl Collector {
-    pub fn new(holder: Holder, messages: MessagesToCollector) -> Self {
-        Self { holder, credit: 0, preparations: 0, memory_bytes: 0, load: 0.0, messages }
+    pub fn new(holder: Holder, messages: MessagesToCollector, heard_ms: i64) -> Self {
+        Self { holder, credit: 0, preparations: 0, memory_bytes: 0, load: 0.0, heard_ms, is_silent: false, messages }
     }
 }
 
@@ -330,6 +333,7 @@ impl Keeper {
             if now >= next_tick {
                 self.forgive_standstill(now - next_tick);
                 next_tick = now + TICK.as_millis() as i64;
+                self.notice_silent_collectors();
                 self.expire_leases()?;
                 self.relieve_pressure()?;
                 self.look_after_things()?;
@@ -423,6 +427,9 @@ impl Keeper {
 
     fn receive(&mut self, session: SessionId, message: collector_message::Message) -> Result<()> {
         use collector_message::Message as M;
+        if let Some(collector) = self.collectors.get_mut(&session) {
+            (collector.heard_ms, collector.is_silent) = (self.clock.monotonic_ms(), false);
+        }
         match message {
             M::Hello(_) => Ok(()),
             M::Credit(credit) => {

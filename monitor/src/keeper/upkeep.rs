@@ -28,6 +28,10 @@ pub(super) struct Clocks {
     away: HashMap<String, i64>,
 }
 
+/// A collector that said nothing for this long gets nothing more: what it gets now, another could have only when the lease has
+/// ended. Somewhat more than the time between two heartbeats, and so little that a dead collector's hosts all go on in time.
+const SILENT_MS: i64 = 4_500;
+
 impl Keeper {
     pub(super) fn look_after_things(&mut self) -> Result<()> {
         let now = self.clock.monotonic_ms();
@@ -64,11 +68,22 @@ impl Keeper {
         self.grant_soon();
     }
 
+    /// Collectors that said nothing for a while get no leases until they do.
+    pub(crate) fn notice_silent_collectors(&mut self) {
+        let now = self.clock.monotonic_ms();
+        for collector in self.collectors.values_mut() {
+            collector.is_silent = now - collector.heard_ms > SILENT_MS;
+        }
+    }
+
     /// Why a collector cannot fetch, though it is attached.
     pub(crate) fn trouble_of(&self, collector: &Collector) -> Option<&str> {
         let id = &collector.holder.collector;
         if self.slots.is_draining(id) {
             return Some("the collector is draining");
+        }
+        if collector.is_silent {
+            return Some("the collector has not been heard of for some seconds");
         }
         let own = self.troubles.iter().find(|trouble| trouble.tier == COLLECTOR && trouble.node == *id);
         own.map(|trouble| trouble.reason.as_str())

@@ -88,6 +88,9 @@ impl Keeper {
         for lease in self.leases.iter_mut() {
             lease.expires_ms += late_ms;
         }
+        for collector in self.collectors.values_mut() {
+            collector.heard_ms += late_ms;
+        }
     }
 
     pub(crate) fn expire_leases(&mut self) -> Result<()> {
@@ -96,6 +99,11 @@ impl Keeper {
             tracing::warn!(host = lease.host.as_str(), lease = token, "lease expired");
             metrics::counter!("seine_monitor_leases_expired_total").increment(1);
             self.give_up(&lease)?;
+            // Who says nothing is not there, whatever its connection says.
+            let silent = lease.session.filter(|session| self.collectors.get(session).is_some_and(|c| c.is_silent));
+            if let Some(session) = silent {
+                self.lose_collector(session);
+            }
         }
         Ok(())
     }

@@ -97,7 +97,7 @@ impl Keeper {
         let holder = Holder { collector: collector_id, instance, embedded };
         // The end of its last stream may not have been noticed yet.
         self.collectors.retain(|_, known| known.holder != holder);
-        self.collectors.insert(session, Collector::new(holder.clone(), messages));
+        self.collectors.insert(session, Collector::new(holder.clone(), messages, self.clock.monotonic_ms()));
         let shown: HashSet<u64> = tokens.into_iter().collect();
         let given: Vec<u64> = self.leases.of_holder(&holder).map(|lease| lease.token).collect();
         let (resumed, over): (Vec<u64>, Vec<u64>) = given.into_iter().partition(|token| shown.contains(token));

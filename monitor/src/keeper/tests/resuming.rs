@@ -185,3 +185,24 @@ fn the_length_of_a_lease_leaves_a_dead_collectors_hosts_to_others_within_twenty_
     // A heartbeat may have just been missed, and the lease is looked at in ticks.
     assert!(config.lease + TICK + Duration::from_secs(3) < Duration::from_secs(20));
 }
+
+#[test]
+fn a_collector_that_says_nothing_gets_nothing_more_and_its_hosts_go_to_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), false);
+    bench.add(crawl("c", &SEEDS));
+    bench.hear_lease();
+    let (messages, mut other) = mpsc::channel(64);
+    bench.keeper.handle(Command::Attach { session: SessionId(2), hello: hello("d"), messages }).unwrap();
+    bench.advance(bench.lease_ms() - 1);
+    let credit = collector_message::Message::Credit(Credit { leases: 1, preparations: 0 });
+    bench.keeper.handle(Command::Message { session: SessionId(2), message: credit }).unwrap();
+    // As at every tick.
+    bench.keeper.notice_silent_collectors();
+    bench.advance(1);
+    bench.advance(60_000);
+    std::mem::swap(&mut bench.inbox, &mut other);
+    assert!(bench.hear_welcome().is_empty());
+    assert_eq!(urls(&bench.hear_lease()).len(), SEEDS.len());
+    assert_eq!(bench.keeper.collectors.len(), 1, "the silent one has to come again");
+}
