@@ -73,6 +73,15 @@ impl Cluster {
         self.directories.index.documents(COMMON_WORD).into_iter().map(|document| document.url).collect()
     }
 
+    /// Waits until exactly these are there, once each.
+    async fn has_indexed(&self, urls: &[String], what: &str) {
+        eventually(DEADLINE, what, async || {
+            let found = self.indexed();
+            if found == urls { Ok(()) } else { Err(format!("{} of {}", found.len(), urls.len())) }
+        })
+        .await;
+    }
+
     fn exported(&self) -> Vec<String> {
         let mut urls: Vec<String> = self.run(&["export", "urls"]).unwrap().lines().map(str::to_owned).collect();
         urls.sort();
@@ -152,7 +161,7 @@ async fn two_filesavers_are_one_index_one_archive_and_one_export() {
     let pages = fetched(&web);
     assert_eq!((run.code, run.count("pages"), run.count("failed")), (0, pages.len() as u64, 0), "{run:?}");
     assert_eq!(run.count("indexed"), pages.len() as u64, "everything is indexed when the command returns: {run:?}");
-    assert_eq!(cluster.indexed(), pages, "each page is in the index once");
+    cluster.has_indexed(&pages, "each page is in the index once").await;
     let saved = cluster.directories.savers.each_ref().map(|saver| {
         let sealed = saver.archives();
         assert!(!sealed.is_empty(), "the archives are closed when the command returns");
@@ -175,7 +184,8 @@ async fn two_filesavers_are_one_index_one_archive_and_one_export() {
         assert!(text.contains(url.as_str()), "{url}: {text}");
     }
     assert_eq!(cluster.run(&["index", "rebuild", "--json"]), Ok(format!("{{\"documents\":{}}}\n", pages.len())));
-    assert_eq!(cluster.indexed(), pages, "a rebuild gives the same");
+    // Pages are still written again for what others call them, which moves hits from one page of answers to another.
+    cluster.has_indexed(&pages, "a rebuild gives the same").await;
 
     // Without one of them: what it has is not to be had, and nothing else is given for it.
     cluster.kill_saver(1);
@@ -188,7 +198,7 @@ async fn two_filesavers_are_one_index_one_archive_and_one_export() {
     .await;
     let refused = cluster.run(&["index", "rebuild"]).unwrap_err();
     assert!(refused.contains("--without"), "{refused}");
-    assert_eq!(cluster.indexed(), pages);
+    cluster.has_indexed(&pages, "nothing is lost by that").await;
     cluster.start_saver(1);
     eventually(DEADLINE, "all copies answer again", async || {
         copies(&query, &found).await.iter().all(|(status, _)| *status == 200)
@@ -202,9 +212,10 @@ async fn two_filesavers_are_one_index_one_archive_and_one_export() {
     let of_host = format!("http://{host}/");
     let left: Vec<String> = pages[1..].iter().filter(|url| !url.starts_with(&of_host)).cloned().collect();
     assert!(left.len() < pages.len() - PAGES as usize, "{} left", left.len());
-    assert_eq!((cluster.indexed(), cluster.exported()), (left.clone(), left.clone()));
+    assert_eq!(cluster.exported(), left);
+    cluster.has_indexed(&left, "what was forgotten is gone").await;
     assert_eq!(cluster.run(&["index", "rebuild", "--json"]), Ok(format!("{{\"documents\":{}}}\n", left.len())));
-    assert_eq!(cluster.indexed(), left);
+    cluster.has_indexed(&left, "and stays so after a rebuild").await;
 }
 
 #[tokio::test]
@@ -227,10 +238,6 @@ async fn a_filesaver_that_is_killed_and_restarted_during_a_crawl_loses_nothing()
     let status: Value = serde_json::from_str(&status).unwrap();
     let pages = fetched(&web);
     assert_eq!((status["pages"].as_u64(), status["failed"].as_u64()), (Some(pages.len() as u64), Some(0)), "{status}");
-    eventually(DEADLINE, "every page is found once", async || {
-        let found = cluster.indexed();
-        if found == pages { Ok(()) } else { Err(format!("{} of {}", found.len(), pages.len())) }
-    })
-    .await;
+    cluster.has_indexed(&pages, "every page is found once").await;
     assert_eq!(cluster.exported(), pages);
 }
