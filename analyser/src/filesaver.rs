@@ -111,7 +111,7 @@ pub(crate) struct Shared {
     segments: Segments,
     /// Names the filesaver too.
     log_id: Arc<str>,
-    /// Of all leases that entries were fetched under.
+    /// The highest epoch of a lease that entries were fetched under.
     highest_epoch: Arc<AtomicU64>,
     cpu: CpuPool,
     /// Counts bytes.
@@ -191,7 +191,7 @@ impl Filesaver {
         self.writer_end.clone().wait()
     }
 
-    /// Of all leases that entries of the log were fetched under.
+    /// The highest epoch of a lease that entries of the log were fetched under.
     pub fn highest_epoch(&self) -> u64 {
         self.shared.highest_epoch.load(Ordering::Relaxed)
     }
@@ -251,7 +251,7 @@ fn named(position: ArchivePosition, filesaver: &str) -> ArchivePosition {
     }
 }
 
-/// Whether a position that others keep can be one of this filesaver.
+/// True for a position without a name, which earlier versions kept.
 fn may_be_of(position: &ArchivePosition, filesaver: &str) -> bool {
     position.filesaver.is_empty() || position.filesaver == filesaver
 }

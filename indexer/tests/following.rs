@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
@@ -263,6 +263,18 @@ async fn whoever_waits_for_an_indexer_that_stops_is_told_so() {
     filesaver.stop().await;
 }
 
+/// Flips a bit in the largest segment of an index, and gives the index's directory.
+fn damage(index: &Path) -> PathBuf {
+    let current = publish::current(index).unwrap().unwrap();
+    let files = std::fs::read_dir(&current).unwrap().map(|entry| entry.unwrap().path());
+    let stores = files.filter(|file| file.extension().is_some_and(|extension| extension == "store"));
+    let store = stores.max_by_key(|file| file.metadata().unwrap().len()).unwrap();
+    let mut bytes = std::fs::read(&store).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(&store, bytes).unwrap();
+    current
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_segment_is_found_at_start_and_the_index_rebuilt_from_the_log() {
     let root = tempfile::tempdir().unwrap();
@@ -275,14 +287,7 @@ async fn a_damaged_segment_is_found_at_start_and_the_index_rebuilt_from_the_log(
     indexer.flush(filesaver.log_end().await).await;
     indexer.stop().await;
 
-    let damaged = publish::current(&index).unwrap().unwrap();
-    let files = std::fs::read_dir(&damaged).unwrap().map(|entry| entry.unwrap().path());
-    let store = files.filter(|file| file.extension().is_some_and(|extension| extension == "store"));
-    // Of the larger of the two segments.
-    let store = store.max_by_key(|file| file.metadata().unwrap().len()).unwrap();
-    let mut bytes = std::fs::read(&store).unwrap();
-    bytes[40] ^= 1;
-    std::fs::write(&store, bytes).unwrap();
+    let damaged = damage(&index);
 
     let indexer = RunningIndexer::start(&index, &filesaver);
     let healed = async {

@@ -128,7 +128,7 @@ pub(crate) struct Writer {
     known: Arc<KnownContents>,
     /// Says whether pages can be saved.
     health: Reporter,
-    /// Of all entries.
+    /// The highest in any entry.
     highest_epoch: Arc<AtomicU64>,
     archive_bytes: Vec<u8>,
     index_bytes: Vec<u8>,

@@ -102,13 +102,7 @@ async fn a_damaged_index_waits_for_all_its_logs_before_it_is_replaced() {
     indexer.flush(a.log_end().await).await;
     indexer.flush(b.log_end().await).await;
     indexer.stop().await;
-    let damaged = publish::current(&index).unwrap().unwrap();
-    let files = std::fs::read_dir(&damaged).unwrap().map(|entry| entry.unwrap().path());
-    let store = files.filter(|file| file.extension().is_some_and(|extension| extension == "store"));
-    let store = store.max_by_key(|file| file.metadata().unwrap().len()).unwrap();
-    let mut bytes = std::fs::read(&store).unwrap();
-    bytes[40] ^= 1;
-    std::fs::write(&store, bytes).unwrap();
+    let damaged = damage(&index);
 
     let filesavers = Filesavers::of([a.known()]);
     let indexer = RunningIndexer::start_with(&index, filesavers.clone());

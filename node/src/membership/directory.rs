@@ -76,7 +76,7 @@ impl Channels {
 #[derive(Clone, Debug, Default)]
 pub struct OwnLog {
     pub id: String,
-    /// Of all leases that its entries were fetched under.
+    /// The highest epoch of a lease that its entries were fetched under.
     pub highest_epoch: u64,
 }
 

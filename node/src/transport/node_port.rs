@@ -6,14 +6,12 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::middleware::{from_fn, from_fn_with_state};
 use futures::Stream;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use rustls::pki_types::CertificateDer;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -46,10 +44,7 @@ pub struct ConnectInfo {
 }
 
 /// A connection of a node, or of somebody who wants to become one.
-pub struct NodeStream {
-    stream: Severable<TlsStream<BoundedStream>>,
-    peer: Option<Peer>,
-}
+pub type NodeStream = Severable<TlsStream<BoundedStream>>;
 
 /// What the port needs to tell who comes.
 #[derive(Clone)]
@@ -127,52 +122,25 @@ fn tell(from: SocketAddr, reason: &str) {
 async fn shake_hands(stream: BoundedStream, credentials: &Credentials, cut_off: &CutOff) -> Result<NodeStream, String> {
     let acceptor = TlsAcceptor::from(credentials.server());
     let stream = acceptor.accept(stream).await.map_err(|error| error.to_string())?;
-    let certificate = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
-    let Some(certificate) = certificate else {
-        return Ok(NodeStream { stream: Severable::never(stream), peer: None });
-    };
+    let Some(certificate) = certificate(&stream) else { return Ok(Severable::never(stream)) };
     let peer = identity::peer(certificate).ok_or("its certificate names no node")?;
     let admitted = cut_off.admit(peer.node_id.as_str());
     let admitted = admitted.ok_or_else(|| format!("node {} was removed", peer.node_id))?;
-    Ok(NodeStream { stream: Severable::new(stream, admitted), peer: Some(peer) })
+    Ok(Severable::new(stream, admitted))
 }
 
+/// What the other side has shown, verified.
+fn certificate(stream: &TlsStream<BoundedStream>) -> Option<&CertificateDer<'static>> {
+    stream.get_ref().1.peer_certificates()?.first()
+}
+
+/// Asked once for each connection.
 impl Connected for NodeStream {
     type ConnectInfo = ConnectInfo;
 
     fn connect_info(&self) -> ConnectInfo {
-        ConnectInfo { connection: Arc::clone(self.stream.get_ref().get_ref().0.connection()), peer: self.peer.clone() }
-    }
-}
-
-impl AsyncRead for NodeStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for NodeStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let stream = self.get_ref();
+        let peer = certificate(stream).and_then(identity::peer);
+        ConnectInfo { connection: Arc::clone(stream.get_ref().0.connection()), peer }
     }
 }

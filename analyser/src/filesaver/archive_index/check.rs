@@ -10,7 +10,7 @@ use super::index_path;
 use crate::error::Error;
 use crate::filesaver::cdxj::{Capture, key};
 
-/// What became of an index.
+/// Result of checking an index.
 pub(crate) enum Checked {
     /// Its lines.
     Whole(String),
