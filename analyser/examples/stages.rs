@@ -63,7 +63,7 @@ async fn through_services(pages: &[FetchedPage], durability: Durability) {
     let analyser =
         AnalyserService::new(Filesavers::of([("log".to_owned(), dialer.channel())]), AnalyserConfig::default());
     let routes = Routes::new(filesaver.service()).add_service(analyser.into_server());
-    tokio::spawn(transport::serve(routes, None, listener, CancellationToken::new()));
+    tokio::spawn(transport::serve(routes, listener, CancellationToken::new()));
     let requests: Vec<AnalyseRequest> = (0..)
         .zip(pages)
         .map(|(page_id, page)| AnalyseRequest { page_id, page: Some(page.clone()), withdrawn: None })

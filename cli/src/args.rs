@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub mod crawl;
 pub mod export;
 mod hosts;
+pub mod nodes;
 
 pub use crawl::{CrawlArguments, CrawlFlags, Limit, PausePerFlag, ScopeFlag, SettingFlags, StrategyFlag};
 pub use export::ExportCommand;
@@ -35,12 +36,14 @@ pub enum Command {
     Search(SearchArguments),
     /// Run a server: search page, HTTP and gRPC
     Serve(ServeArguments),
-    /// Run some tiers for the server of another process
+    /// Join the server of another machine or process, and run some tiers for it
     Node(NodeArguments),
     /// Add, show and control crawls of a running or resting data directory
     Crawls(CrawlsArguments),
     /// Block hosts over all crawls, and tell what hosts are doing
     Hosts(HostsArguments),
+    /// Let machines join, and see, drain and remove them
+    Nodes(nodes::NodesArguments),
     /// Tell what is known about a URL, and why
     Explain(ExplainArguments),
     /// Print or check settings
@@ -103,9 +106,12 @@ pub struct ServeArguments {
     /// Where the search page listens [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     pub http: Option<SocketAddr>,
-    /// Where gRPC listens, loopback only [default: 127.0.0.1:7070]
+    /// Where people and programs reach gRPC, in clear on loopback and over TLS elsewhere [default: 127.0.0.1:7070]
     #[arg(long, value_name = "ADDR")]
     pub grpc: Option<SocketAddr>,
+    /// Where other machines join and reach this one, over mutual TLS [default: 127.0.0.1:7071]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
     /// Which tiers to run
     #[arg(
         long,
@@ -120,15 +126,19 @@ pub struct ServeArguments {
 }
 
 #[derive(Args)]
+#[command(after_help = "The server prints the whole line to run here:
+  seine nodes token create --roles collector,analyser
+
+The token is needed at the first start only; afterwards the machine is known by what it keeps in its data directory.")]
 pub struct NodeArguments {
-    /// Which tiers to run
+    /// Which tiers to run: collector, analyser, filesaver, indexer, query
     #[arg(long, value_name = "ROLE,…", value_delimiter = ',', required = true)]
     pub roles: Vec<Role>,
-    /// gRPC address of the server with the monitor, such as 127.0.0.1:7070
-    #[arg(long, value_name = "ADDR")]
-    pub join: String,
-    /// Token for joining; not needed on loopback. Better in SEINE_TOKEN, where other users cannot read it
-    #[arg(long)]
+    /// Where the server listens for nodes, such as crawl.example.org:7071 [default: where this machine has joined]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub join: Option<String>,
+    /// Token for joining, or @ and a file that holds it. Better in SEINE_JOIN_TOKEN or a file, where other users cannot read it
+    #[arg(long, value_name = "TOKEN|@FILE")]
     pub token: Option<String>,
     /// Directory for what the tiers keep
     #[arg(long, value_name = "DIR", default_value = "seine-data")]
@@ -136,9 +146,12 @@ pub struct NodeArguments {
     /// Where the search page listens, with the query among the roles [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     pub http: Option<SocketAddr>,
-    /// Where this node's gRPC listens
+    /// Where people and programs of this machine reach this node's gRPC
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
     pub grpc: SocketAddr,
+    /// Where other nodes reach this one [default: a free port of the address that leads to the server]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
     /// File with settings [default: seine.toml, where it exists]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -173,13 +186,16 @@ pub struct Target {
     /// Data directory; its process is asked, or the directory opened when none runs
     #[arg(long, value_name = "DIR", default_value = "seine-data", conflicts_with = "server")]
     pub data: PathBuf,
-    /// gRPC address of a server, such as 127.0.0.1:7070
+    /// gRPC address of a server, such as 127.0.0.1:7070, or https://crawl.example.org:7070 on another machine
     #[arg(long, value_name = "ADDR")]
     pub server: Option<String>,
     /// Admin token for --server, from the file admin-token of its data directory. Better in SEINE_TOKEN, where other
     /// users cannot read it
     #[arg(long)]
     pub token: Option<String>,
+    /// Roots to believe for --server https://…, such as the file ca.pem of its data directory [default: this machine's]
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub ca: Option<PathBuf>,
     /// Print one line of JSON
     #[arg(long)]
     pub json: bool,

@@ -1,20 +1,23 @@
 //! Clients with which commands reach a Seine: in this process, in the one that holds a data directory, or on a server.
+//!
+//! One address is enough for a whole cluster: the Monitor's process passes on what belongs to tiers elsewhere.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint};
-use seine_node::membership::Filesavers;
-use seine_node::transport;
-use seine_proto::filesaver::v1::LogEndRequest;
+use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::transport::forward::LOG;
+use seine_node::transport::user_client::user_channel;
+use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::indexer::v1::indexer_client::IndexerClient;
-use seine_proto::monitor::v1::ListNodesRequest;
 use seine_proto::monitor::v1::admin_client::AdminClient;
+use seine_proto::monitor::v1::{ListNodesRequest, NodeState};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Code, Request, Status};
+use tonic::{Request, Status};
 
 use crate::End;
 use crate::args::{Role, Target};
@@ -22,38 +25,79 @@ use crate::failure::{Failure, Result};
 use crate::filesavers;
 use crate::process::{MONITOR_DIR, Plan, Process};
 
-pub type Admin = AdminClient<InterceptedService<Channel, BearerToken>>;
+/// A channel on which every call says who calls and which filesaver is meant.
+pub type Called = InterceptedService<Channel, Caller>;
+pub type Admin = AdminClient<Called>;
+pub type FilesaverCalls = FilesaverClient<Called>;
 
 #[derive(Clone)]
 pub struct Services {
     pub admin: Admin,
-    /// All that are known.
-    pub filesavers: Filesavers,
-    pub indexer: IndexerClient<Channel>,
+    pub indexer: IndexerClient<Called>,
+    /// All that are known, by the names of their logs.
+    pub filesavers: BTreeMap<String, FilesaverCalls>,
 }
 
-/// Presents the admin token with every call.
-#[derive(Clone)]
-pub struct BearerToken(Option<MetadataValue<Ascii>>);
+/// Presents the admin token with every call, and names the filesaver that is meant.
+#[derive(Clone, Default)]
+pub struct Caller {
+    bearer: Option<MetadataValue<Ascii>>,
+    log: Option<MetadataValue<Ascii>>,
+}
 
-impl Interceptor for BearerToken {
+impl Caller {
+    fn with_token(token: &str) -> Self {
+        Self { bearer: format!("Bearer {token}").parse().ok(), log: None }
+    }
+
+    fn to_log(&self, log_id: &str) -> Self {
+        Self { log: log_id.parse().ok(), ..self.clone() }
+    }
+}
+
+impl Interceptor for Caller {
     fn call(&mut self, mut request: Request<()>) -> std::result::Result<Request<()>, Status> {
-        if let Some(value) = &self.0 {
+        if let Some(value) = &self.bearer {
             request.metadata_mut().insert("authorization", value.clone());
+        }
+        if let Some(log) = &self.log {
+            request.metadata_mut().insert(LOG, log.clone());
         }
         Ok(request)
     }
 }
 
-pub fn services(monitor: Channel, filesavers: Filesavers, indexer: Channel, token: &str) -> Services {
-    let bearer = BearerToken(format!("Bearer {token}").parse().ok());
-    Services { admin: AdminClient::with_interceptor(monitor, bearer), filesavers, indexer: IndexerClient::new(indexer) }
+pub fn called(channel: Channel, caller: Caller) -> Called {
+    InterceptedService::new(channel, caller)
+}
+
+impl Services {
+    pub fn new(monitor: Called, indexer: Called, filesavers: BTreeMap<String, Called>) -> Self {
+        let filesavers = filesavers.into_iter().map(|(log_id, called)| (log_id, filesaver(called)));
+        Self {
+            admin: AdminClient::new(monitor),
+            indexer: IndexerClient::new(indexer),
+            filesavers: filesavers.collect(),
+        }
+    }
+}
+
+fn filesaver(called: Called) -> FilesaverCalls {
+    FilesaverClient::new(called).max_decoding_message_size(MAX_MESSAGE_BYTES)
+}
+
+/// Another process, which passes on what is not its own.
+#[derive(Clone)]
+pub struct Remote {
+    channel: Channel,
+    caller: Caller,
+    pub services: Services,
 }
 
 /// Where a command's target is found.
 pub enum Connection {
     /// Another process answers.
-    Remote(Box<Services>),
+    Remote(Box<Remote>),
     /// Nobody holds the data directory, so this process opened it for as long as the command lasts.
     Opened(Box<Process>),
 }
@@ -62,27 +106,25 @@ impl Connection {
     /// `roles` are opened when no process holds the directory.
     pub async fn open(target: &Target, roles: &[Role], config: &Config) -> Result<Self> {
         if let Some(server) = &target.server {
-            let address = server.trim_start_matches("http://").trim_end_matches('/');
             let token = target.token.clone().or_else(|| std::env::var("SEINE_TOKEN").ok()).unwrap_or_default();
-            let mut services = remote(address, &token)?;
-            find_tiers_of(&mut services, address, roles).await?;
-            return Ok(Self::Remote(Box::new(services)));
+            let channel = user_channel(server, target.ca.as_deref())?;
+            let mut remote = Remote::new(channel, &token);
+            remote.find_tiers(roles).await?;
+            return Ok(Self::Remote(Box::new(remote)));
         }
         let data = DataDir::open_existing(&target.data)?;
         if let Some(endpoint) = data.holder(MONITOR_DIR) {
-            let mut services = remote(&endpoint.grpc, &endpoint.token)?;
-            find_tiers(&mut services, roles).await?;
-            return Ok(Self::Remote(Box::new(services)));
+            let mut remote = remote(&endpoint, &data)?;
+            remote.find_tiers(roles).await?;
+            return Ok(Self::Remote(Box::new(remote)));
         }
-        let roles: BTreeSet<_> = roles.iter().map(|role| role.name()).collect();
-        let grpc = "127.0.0.1:0".parse().expect("it is an address");
-        let plan = Plan { roles, data, config: config.clone(), grpc, join: None, serves: false };
+        let plan = Plan::alone(roles, data, config.clone());
         Ok(Self::Opened(Box::new(Process::start(plan).await?)))
     }
 
     pub fn services(&self) -> Services {
         match self {
-            Self::Remote(services) => services.as_ref().clone(),
+            Self::Remote(remote) => remote.services.clone(),
             Self::Opened(process) => process.services(),
         }
     }
@@ -115,60 +157,47 @@ pub fn server_of(data: &DataDir) -> Option<Endpoint> {
     data.holder(MONITOR_DIR).filter(|endpoint| endpoint.serves)
 }
 
-/// Clients of a process that runs all tiers, as far as is known before it was asked. Its filesavers are not.
-pub fn remote(address: &str, token: &str) -> Result<Services> {
-    let channel = transport::tcp_channel(address).map_err(Failure::from)?;
-    Ok(services(channel.clone(), Filesavers::default(), channel, token))
+/// The process that holds a data directory. Its filesavers are not known before it is asked.
+pub fn remote(endpoint: &Endpoint, data: &DataDir) -> Result<Remote> {
+    // Where its port is not on loopback, it shows a certificate of the cluster, or of the owner's.
+    let roots = data.root().join(crate::process::cluster::ROOTS_FILE);
+    let channel = match user_channel(&endpoint.grpc, None) {
+        Ok(channel) => channel,
+        Err(_) => user_channel(&format!("https://{}", endpoint.grpc), Some(&roots))?,
+    };
+    Ok(Remote::new(channel, &endpoint.token))
 }
 
-/// The tiers that a server knows of, or those that it runs itself where it knows of none, or tells nobody.
-async fn find_tiers_of(services: &mut Services, address: &str, roles: &[Role]) -> Result<()> {
-    if !roles.iter().any(|role| [Role::Filesaver, Role::Indexer].contains(role)) {
-        return Ok(());
+impl Remote {
+    fn new(channel: Channel, token: &str) -> Self {
+        let caller = Caller::with_token(token);
+        let to = || called(channel.clone(), caller.clone());
+        let services = Services::new(to(), to(), BTreeMap::new());
+        Self { channel, caller, services }
     }
-    match services.admin.list_nodes(ListNodesRequest {}).await {
-        Ok(_) => return find_tiers(services, roles).await,
-        Err(status) if status.code() == Code::Unauthenticated => {
-            eprintln!(
-                "without its token, the server is asked for what it has itself and not for what other nodes have"
-            );
-        }
-        Err(status) if status.code() == Code::Unimplemented => {}
-        Err(status) => return Err(status.into()),
-    }
-    if roles.contains(&Role::Filesaver) {
-        let channel = transport::tcp_channel(address)?;
-        let log_id = filesavers::client(channel.clone()).log_end(LogEndRequest {}).await?.into_inner().log_id;
-        services.filesavers.insert(log_id, channel);
-    }
-    Ok(())
-}
 
-/// Asks the Monitor which nodes run the other tiers among the roles, and turns to those.
-pub async fn find_tiers(services: &mut Services, roles: &[Role]) -> Result<()> {
-    if !roles.iter().any(|role| [Role::Filesaver, Role::Indexer].contains(role)) {
-        return Ok(());
-    }
-    let nodes = services.admin.list_nodes(ListNodesRequest {}).await?.into_inner().nodes;
-    if roles.contains(&Role::Filesaver) {
-        let savers = nodes.iter().filter(|node| !node.log_id.is_empty());
-        let savers =
-            savers.map(|node| -> Result<_> { Ok((node.log_id.clone(), transport::tcp_channel(&node.address)?)) });
-        services.filesavers = Filesavers::of(savers.collect::<Result<Vec<_>>>()?);
-        if services.filesavers.all().is_empty() {
-            return Err(filesavers::none_runs());
+    /// Asks the Monitor which nodes run the other tiers among the roles.
+    pub async fn find_tiers(&mut self, roles: &[Role]) -> Result<()> {
+        if !roles.iter().any(|role| [Role::Filesaver, Role::Indexer].contains(role)) {
+            return Ok(());
         }
-    }
-    // Who reads all logs can ask it which there are, where it runs.
-    let name = Role::Indexer.name();
-    match nodes.iter().find(|node| node.roles.iter().any(|role| role == name)) {
-        Some(node) => services.indexer = IndexerClient::new(transport::tcp_channel(&node.address)?),
-        None if !roles.contains(&Role::Indexer) => {}
-        None => {
+        let nodes = self.services.admin.list_nodes(ListNodesRequest::default()).await?.into_inner().nodes;
+        let living = nodes.into_iter().filter(|node| !matches!(node.state(), NodeState::Dead | NodeState::Joining));
+        let living: Vec<_> = living.filter_map(|node| node.node).collect();
+        if roles.contains(&Role::Filesaver) {
+            let logs = living.iter().map(|node| &node.log_id).filter(|log_id| !log_id.is_empty());
+            let to = |log_id: &String| filesaver(called(self.channel.clone(), self.caller.to_log(log_id)));
+            self.services.filesavers = logs.map(|log_id| (log_id.clone(), to(log_id))).collect();
+            if self.services.filesavers.is_empty() {
+                return Err(filesavers::none_runs());
+            }
+        }
+        let name = Role::Indexer.name();
+        if roles.contains(&Role::Indexer) && !living.iter().any(|node| node.roles.iter().any(|role| role == name)) {
             return Err(Failure::failed(format!(
                 "no node runs the {name}; start one with `seine node --roles {name} --join ADDR`"
             )));
         }
+        Ok(())
     }
-    Ok(())
 }

@@ -7,7 +7,6 @@
 mod handover;
 mod report;
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use seine_common::config::Config;
@@ -58,14 +57,7 @@ async fn run_here(
     })
     .map_err(Failure::failed)?;
     let roles = [Role::Monitor, Role::Collector, Role::Analyser, Role::Filesaver, Role::Indexer];
-    let plan = Plan {
-        roles: roles.iter().map(|role| role.name()).collect::<BTreeSet<_>>(),
-        data,
-        config,
-        grpc: "127.0.0.1:0".parse().expect("it is an address"),
-        join: None,
-        serves: false,
-    };
+    let plan = Plan::alone(&roles, data, config);
     let mut process = Process::start(plan).await?;
     let name = crawl.name.clone();
     let done = tokio::select! {

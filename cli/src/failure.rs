@@ -82,8 +82,10 @@ impl From<seine_node::transport::TransportError> for Failure {
     fn from(error: seine_node::transport::TransportError) -> Self {
         use seine_node::transport::TransportError;
         match error {
-            TransportError::NotLoopback(_) | TransportError::NotAnAddress(_) => Self::usage(error),
-            TransportError::Listen(..) | TransportError::Serve(_) => Self::failed(error),
+            TransportError::NotAnAddress(_) | TransportError::InClear(_) | TransportError::Authorities(..) => {
+                Self::usage(error)
+            }
+            TransportError::Listen(..) | TransportError::Roots(_) | TransportError::Serve(_) => Self::failed(error),
         }
     }
 }

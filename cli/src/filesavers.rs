@@ -1,15 +1,12 @@
 //! What commands ask of all filesavers at once.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_node::membership::Filesavers;
 use seine_proto::filesaver::v1::LogEndRequest;
-use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::indexer::v1::StatusRequest;
-use tonic::transport::Channel;
 
-use crate::connect::Services;
+use crate::connect::{FilesaverCalls, Services};
 use crate::failure::{Failure, Result};
 
 /// How long a filesaver, or the indexer, may take to say how it is.
@@ -18,21 +15,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// One that answers.
 #[derive(Clone)]
 pub struct Answering {
-    pub client: FilesaverClient<Channel>,
+    pub client: FilesaverCalls,
     pub log_id: String,
     /// Where its log ends.
     pub end_offset: u64,
 }
 
-pub fn client(channel: Channel) -> FilesaverClient<Channel> {
-    FilesaverClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES)
-}
-
 /// All that run. One that should and does not answer is told; an error when none does.
-pub async fn answering(filesavers: &Filesavers) -> Result<Vec<Answering>> {
+pub async fn answering(filesavers: &BTreeMap<String, FilesaverCalls>) -> Result<Vec<Answering>> {
     let (mut answering, mut failure) = (Vec::new(), None);
-    for (log_id, route) in filesavers.all() {
-        let mut client = client(route.channel);
+    for (log_id, client) in filesavers {
+        let (log_id, mut client) = (log_id.clone(), client.clone());
         let asked = tokio::time::timeout(PATIENCE, client.log_end(LogEndRequest {})).await;
         match asked.unwrap_or_else(|_| Err(tonic::Status::unavailable("it does not answer in time"))) {
             Ok(end) => {
@@ -62,7 +55,7 @@ pub async fn tell_missing(services: &mut Services, consequence: &str) {
     let asked = tokio::time::timeout(PATIENCE, services.indexer.status(StatusRequest::default())).await;
     let Ok(Ok(status)) = asked else { return };
     for (log_id, offset) in status.into_inner().committed {
-        if offset > 0 && services.filesavers.get(&log_id).is_none() {
+        if offset > 0 && !services.filesavers.contains_key(&log_id) {
             eprintln!("the filesaver with log {log_id} does not run: {consequence}");
         }
     }

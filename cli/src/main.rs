@@ -17,6 +17,7 @@ mod filesavers;
 mod search;
 mod serve;
 mod node;
+mod nodes;
 mod crawls;
 mod hosts;
 mod explain;
@@ -85,6 +86,7 @@ async fn run(command: Command) -> Result<End> {
         Command::Serve(arguments) => serve::run(arguments, config).await,
         Command::Node(arguments) => node::run(arguments, config).await,
         Command::Crawls(arguments) => crawls::run(arguments, &config).await,
+        Command::Nodes(arguments) => nodes::run(arguments, &config).await,
         Command::Hosts(arguments) => hosts::run(arguments, &config).await,
         Command::Explain(arguments) => explain::run(arguments, &config).await,
         Command::Config(ConfigCommand::Default) => config::print_default(),

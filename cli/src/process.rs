@@ -1,24 +1,27 @@
 //! Runs tiers in this process, wired together downstream first.
 //!
-//! Every process has one gRPC server for the tiers it runs. A tier reaches another through the same generated clients
-//! wherever that runs: over an in-memory connection when it is in this process, over TCP to the nodes that registered
-//! with the Monitor when it is not.
+//! A tier reaches another through the same generated clients wherever that runs: over an in-memory connection when it is in
+//! this process, over mutual TLS to the nodes that registered with the Monitor when it is not. How this process stands among
+//! others is in [`cluster`].
 //!
 //! Every task is watched over by the [supervisor](supervise): [`Process::failure`] tells when one has ended.
 //!
 //! Life cycle: [`Process::start`] opens stores and binds ports → [`Process::stop_collecting`] lets the collector finish
 //! what is under way → [`Process::close`] ends the rest: indexer, filesaver, monitor, server, each with its own deadline.
 
+pub mod cluster;
 mod disks;
 mod health;
 mod server;
 mod supervise;
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use metrics_exporter_prometheus::PrometheusHandle;
 use seine_analyser::AnalyserConfig;
 use seine_analyser::convert::ConverterConfig;
 use seine_analyser::filesaver::Filesaver;
@@ -30,17 +33,22 @@ use seine_common::data_dir::{DataDir, Endpoint, TierLock};
 use seine_indexer::Indexer;
 use seine_monitor::crawl::defaults::defaults;
 use seine_monitor::keeper::Durability;
+use seine_monitor::rpc::Access;
 use seine_monitor::{Monitor, MonitorConfig};
-use seine_node::membership::{self, Directory, Filesavers, NodeTable, OwnLog};
+use seine_node::figures::FigureSampler;
+use seine_node::membership::{Channels, Directory, Filesavers, MembershipService, NodeTable, OwnLog, Standing, Told};
+use seine_node::transport::user_port::{OwnCertificate, Privacy, UserPort};
 use seine_node::transport::{self, MemoryDialer};
+use seine_proto::monitor::v1::NodeInfo;
 use seine_query::QueryService;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
 use tonic::transport::Channel;
 
 use crate::args::Role;
-use crate::connect::{self, Services};
+use crate::connect::{self, Caller, Services};
 use crate::failure::{Failure, Result};
+use cluster::{Cluster, Place};
 use health::Health;
 use supervise::{Supervised, Supervisor};
 
@@ -56,20 +64,40 @@ pub struct Plan {
     pub roles: BTreeSet<&'static str>,
     pub data: DataDir,
     pub config: Config,
+    /// For people and programs.
     pub grpc: SocketAddr,
-    /// The Monitor of another process.
-    pub join: Option<String>,
+    pub place: Place,
     /// Runs until it is stopped, so that others may hand crawls to it.
     pub serves: bool,
+    /// What `/metrics` shows, where it is shown.
+    pub metrics: Option<PrometheusHandle>,
+}
+
+impl Plan {
+    /// For a command that needs some tiers for a while and talks to no other process.
+    pub fn alone(roles: &[Role], data: DataDir, config: Config) -> Self {
+        Self {
+            roles: roles.iter().map(|role| role.name()).collect(),
+            data,
+            config,
+            grpc: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0),
+            place: Place::Alone,
+            serves: false,
+            metrics: None,
+        }
+    }
 }
 
 pub struct Process {
     pub grpc: SocketAddr,
+    /// Of the node port, where there is one.
+    pub listen: Option<SocketAddr>,
+    pub node_id: String,
+    pub told: Told,
     pub query: Option<QueryService>,
     health: Option<Supervised>,
     data: DataDir,
-    channels: Channels,
-    admin_token: String,
+    reach: Reach,
     supervisor: Supervisor,
     collector: Option<Supervised>,
     indexer: Option<Supervised>,
@@ -81,47 +109,47 @@ pub struct Process {
 }
 
 /// How the tiers of this process reach each other and those elsewhere.
-struct Channels {
+struct Reach {
     roles: BTreeSet<&'static str>,
     dialer: MemoryDialer,
-    directory: membership::Channels,
+    elsewhere: Channels,
     monitor: Option<Channel>,
 }
 
-impl Channels {
+impl Reach {
     fn filesavers(&self) -> Filesavers {
-        self.directory.filesavers().clone()
+        self.elsewhere.filesavers().clone()
     }
 
     fn to(&self, role: Role) -> Channel {
-        if self.roles.contains(role.name()) {
-            return self.dialer.channel();
-        }
-        match (role, &self.monitor) {
-            (Role::Monitor, Some(monitor)) => monitor.clone(),
-            _ => self.directory.channel(role.name()),
-        }
+        let elsewhere = match (role, &self.monitor) {
+            _ if self.roles.contains(role.name()) => None,
+            (Role::Monitor, Some(monitor)) => Some(monitor.clone()),
+            _ => self.elsewhere.channel(role.name()),
+        };
+        elsewhere.unwrap_or_else(|| self.dialer.channel())
     }
 }
 
 impl Process {
     pub async fn start(plan: Plan) -> Result<Self> {
-        let Plan { roles, data, config, grpc, join, serves } = plan;
+        let Plan { roles, data, config, grpc, place, serves, metrics } = plan;
         let has = |role: Role| roles.contains(role.name());
         let owners = [(Role::Monitor, MONITOR_DIR), (Role::Filesaver, FILESAVER_DIR), (Role::Indexer, INDEX_DIR)];
         let owned = owners.iter().filter(|(role, _)| has(*role));
         let locks = owned.map(|(_, dir)| data.lock(dir)).collect::<std::result::Result<Vec<_>, _>>()?;
         prepare(&data, has(Role::Monitor))?;
-        let listener = transport::listen(grpc).await?;
-        let grpc = listener.local_addr().map_err(Failure::failed)?;
+        let user_listener = transport::listen(grpc).await?;
+        let grpc = user_listener.local_addr().map_err(Failure::failed)?;
         let admin_token = data.admin_token()?;
+        let mut cluster = Cluster::open(&roles, &data, place, config.node.advertise.as_deref()).await?;
+        let node_id = cluster.node_id.clone();
         let (dialer, memory) = transport::in_memory();
-        let monitor_channel = join.as_deref().map(transport::tcp_channel).transpose()?;
-        let channels = Channels {
+        let channels = Reach {
             roles: roles.clone(),
             dialer,
-            directory: membership::Channels::default(),
-            monitor: monitor_channel.clone(),
+            elsewhere: cluster.channels.clone(),
+            monitor: cluster.monitor.as_ref().map(|(_, channel)| channel.clone()),
         };
         let mut routes = RoutesBuilder::default();
         let supervisor = Supervisor::default();
@@ -132,7 +160,7 @@ impl Process {
             let filesaver = Filesaver::open_reporting(&data.tier(FILESAVER_DIR)?, filesaver_config(&config), health);
             let filesaver = filesaver.map_err(Failure::failed)?;
             routes.add_service(filesaver.service());
-            channels.directory.filesavers().insert(filesaver.log_id().to_owned(), channels.dialer.channel());
+            channels.filesavers().insert(filesaver.log_id().to_owned(), channels.dialer.channel());
             let watching = supervisor.watch(Role::Filesaver.name(), CancellationToken::new(), filesaver.ended());
             Some((filesaver, watching))
         } else {
@@ -167,7 +195,10 @@ impl Process {
             let path = data.tier(MONITOR_DIR)?;
             let monitor = Monitor::open(&path, settings, Clock::System, nodes.clone());
             let monitor = monitor.map_err(Failure::failed)?;
-            seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), admin_token.clone());
+            let registry = cluster.registry.clone().expect("a process with the Monitor has its books");
+            routes.add_service(MembershipService::new(nodes.clone(), registry.clone(), monitor.saw_epoch()));
+            let access = Access { registry, own: node_id.clone(), address: cluster.address.clone() };
+            seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), access);
             let watching = supervisor.watch(Role::Monitor.name(), CancellationToken::new(), monitor.ended());
             Some((monitor, watching))
         } else {
@@ -186,14 +217,33 @@ impl Process {
 
         let health = Health::start(&roles, &mut routes, board.clone()).await;
         server::add_reflection(&roles, &mut routes)?;
+        let privacy = privacy(grpc, &config, &cluster)?;
+        let user_port = UserPort {
+            admin_token: admin_token.clone(),
+            search_needs_token: config.server.grpc_search_needs_token,
+            privacy,
+            forwarding: cluster.forwarding(&roles, own_log.as_ref().map(|log| log.id.clone())),
+        };
+        let node = NodeInfo {
+            id: node_id.clone(),
+            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+            address: cluster.address.clone(),
+            ..NodeInfo::default()
+        };
+        // Known to others from the first moment at which they can ask.
+        if has(Role::Monitor) {
+            let log_id = own_log.as_ref().map(|log| log.id.clone()).unwrap_or_default();
+            let _ = nodes.register(&NodeInfo { log_id, ..node.clone() });
+        }
+        let listen = cluster.listens_at;
         let stop = CancellationToken::new();
-        let serving = server::serve(routes, listener, memory, stop.clone());
-        let server = supervisor.watch("gRPC server", stop, serving);
-        let directory =
-            Directory::new(&roles, grpc, monitor_channel, own_log, nodes, &channels.directory, board.clone());
-        let node_id = directory.node_id();
-        let stop = CancellationToken::new();
-        let directory = supervisor.watch("node directory", stop.clone(), directory.run(stop));
+        let doors = server::Doors { user: (user_port, user_listener), node: cluster.node_port.take() };
+        let server = supervisor.watch("gRPC server", stop.clone(), server::serve(routes, doors, memory, stop));
+        let mut sampler = FigureSampler::new(metrics, data.root().to_owned());
+        let directory = Directory::new(node, own_log, board.clone(), cluster.channels.clone(), cluster.cut_off.clone())
+            .sampling(Box::new(move || sampler.sample()));
+        let told = directory.told();
+        let mut others = cluster_tasks(&supervisor, directory, cluster, nodes);
         let stop = CancellationToken::new();
         let watched = owners.iter().filter(|(role, _)| has(*role));
         let watched = watched.map(|(role, dir)| (role.name(), data.root().join(dir))).collect();
@@ -218,29 +268,54 @@ impl Process {
         }
         Ok(Self {
             grpc,
+            listen,
+            node_id,
+            told,
             query,
             health: Some(health),
             data,
-            channels,
-            admin_token,
+            reach: channels,
             supervisor,
             collector,
             indexer,
             filesaver,
             monitor,
-            others: vec![directory, disks, server],
+            others: {
+                others.extend([disks, server]);
+                others
+            },
             _locks: locks,
         })
     }
 
     /// Clients of the services, wherever they run.
     pub fn services(&self) -> Services {
-        connect::services(
-            self.channels.to(Role::Monitor),
-            self.channels.filesavers(),
-            self.channels.to(Role::Indexer),
-            &self.admin_token,
-        )
+        let to = |role| connect::called(self.reach.to(role), Caller::default());
+        let filesavers = self.reach.filesavers().all().into_iter();
+        let filesavers = filesavers.map(|(log_id, route)| (log_id, connect::called(route.channel, Caller::default())));
+        Services::new(to(Role::Monitor), to(Role::Indexer), filesavers.collect())
+    }
+
+    /// Whether it has joined the Monitor of another process.
+    pub fn is_node(&self) -> bool {
+        self.reach.monitor.is_some()
+    }
+
+    /// Waits until this process is one of its cluster, and tells what keeps it from that. An error when it is refused.
+    pub async fn joined(&self, tell: impl Fn(&str)) -> Result<()> {
+        let mut standing = self.told.standing.clone();
+        loop {
+            match standing.borrow_and_update().clone() {
+                Standing::Joined => return Ok(()),
+                Standing::Refused(reason) => return Err(Failure::failed(format!("refused: {reason}"))),
+                Standing::Away(reason) => tell(&reason),
+                Standing::Joining => {}
+            }
+            if standing.changed().await.is_err() {
+                // The task that tells is gone, and the supervisor says why.
+                std::future::pending::<()>().await;
+            }
+        }
     }
 
     /// Returns when a tier has ended that nobody asked to: the process cannot go on.
@@ -296,6 +371,53 @@ impl Process {
         }
         self.supervisor.check().and(closed)
     }
+}
+
+/// What keeps this process one of its cluster.
+fn cluster_tasks(supervisor: &Supervisor, directory: Directory, cluster: Cluster, nodes: NodeTable) -> Vec<Supervised> {
+    let (stop_directory, stop_renewal) = (CancellationToken::new(), CancellationToken::new());
+    let told = directory.told();
+    let mut tasks = Vec::new();
+    match (cluster.monitor, cluster.registry) {
+        (Some((address, channel)), _) => {
+            let (stop, monitor) = (stop_directory.clone(), channel.clone());
+            let registering = async move { directory.register(monitor, &address, stop).await };
+            tasks.push(supervisor.watch("membership", stop_directory, registering));
+            if let Some(renewal) = cluster.renewal {
+                let renewing = renewal.of_node(channel, told.roots, stop_renewal.clone());
+                tasks.push(supervisor.watch("renewal", stop_renewal, renewing));
+            }
+        }
+        (None, Some(registry)) => {
+            let changes = nodes.changes();
+            let following = directory.follow(nodes, registry.clone(), stop_directory.clone());
+            tasks.push(supervisor.watch("membership", stop_directory, following));
+            if let Some(renewal) = cluster.renewal {
+                let renewing = renewal.of_monitor(registry, changes, stop_renewal.clone());
+                tasks.push(supervisor.watch("renewal", stop_renewal, renewing));
+            }
+        }
+        // It is alone, and nobody has to know it.
+        (None, None) => {}
+    }
+    tasks
+}
+
+/// In clear nothing leaves the machine.
+fn privacy(grpc: SocketAddr, config: &Config, cluster: &Cluster) -> Result<Privacy> {
+    if grpc.ip().is_loopback() {
+        return Ok(Privacy::Loopback);
+    }
+    if let Some((certificate, key)) = &config.server.grpc_certificate {
+        return Ok(Privacy::Own(Arc::new(OwnCertificate::open(certificate, key).map_err(Failure::usage)?)));
+    }
+    let credentials = cluster.credentials.clone().ok_or_else(|| {
+        Failure::usage(format!(
+            "--grpc {grpc} is not on loopback, and there is no certificate to show there; set server.grpc_certificate \
+             and server.grpc_key, or use an address such as 127.0.0.1:7070"
+        ))
+    })?;
+    Ok(Privacy::Cluster(credentials))
 }
 
 /// What the holder of the locks does before anything is opened.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use tokio::net::TcpListener;
 use crate::End;
 use crate::args::{Role, ServeArguments};
 use crate::failure::{Failure, Result};
+use crate::nodes;
+use crate::process::cluster::Place;
 use crate::process::{Plan, Process};
 
 pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
@@ -28,20 +31,32 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
         )));
     }
     let grpc = arguments.grpc.unwrap_or(config.server.grpc);
-    let plan = Plan { roles, data: DataDir::open(&arguments.data)?, config, grpc, join: None, serves: true };
-    until_stopped(plan, arguments.http).await
+    let listen = arguments.listen.or(config.node.listen);
+    let place = match roles.contains(Role::Monitor.name()) {
+        true => Place::Monitor { listen },
+        false => Place::Alone,
+    };
+    let data = DataDir::open(&arguments.data)?;
+    let shutdown = stop_on_signals()?;
+    let metrics = telemetry::start_metrics();
+    // Whoever says where to listen means to let others join.
+    let invites = arguments.listen.is_some() && std::io::stderr().is_terminal();
+    let plan = Plan { roles, data, config, grpc, place, serves: true, metrics };
+    until_stopped(plan, arguments.http, shutdown, invites).await
+}
+
+pub fn stop_on_signals() -> Result<Shutdown> {
+    Shutdown::on_signals(|| eprintln!("stopping: finishing what is under way; press Ctrl-C again to stop at once"))
+        .map_err(Failure::failed)
 }
 
 /// Runs what is planned, with the search page when the query is among it, until Ctrl-C.
-pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>) -> Result<End> {
-    let metrics = telemetry::start_metrics();
+pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>, shutdown: Shutdown, invites: bool) -> Result<End> {
+    let metrics = plan.metrics.clone();
     let http = http.unwrap_or(plan.config.server.http);
     let web = plan.config.server.web.clone();
     let has_query = plan.roles.contains(Role::Query.name());
     let listener = if has_query { Some(listen(http).await?) } else { None };
-    let shutdown =
-        Shutdown::on_signals(|| eprintln!("stopping: finishing what is under way; press Ctrl-C again to stop at once"))
-            .map_err(Failure::failed)?;
     let process = Process::start(plan).await?;
     let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
     let server = process.query.clone().zip(listener).map(|(query, listener)| {
@@ -52,13 +67,10 @@ pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>) -> Result<End> 
             Ok::<_, Infallible>(())
         })
     });
-    match http {
-        Some(http) => say!("ready http={http} grpc={}", process.grpc),
-        None => say!("ready grpc={}", process.grpc),
-    }
     let ended = tokio::select! {
         () = shutdown.token.cancelled() => Ok(End::Interrupted),
         failure = process.failure() => Err(failure),
+        ended = serve_until_refused(&process, http, invites) => ended,
     };
     let closed = process.close().await;
     if let Some(server) = server {
@@ -66,6 +78,19 @@ pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>) -> Result<End> 
         server.end(Duration::from_secs(2)).await;
     }
     ended.and_then(|end| closed.map(|()| end))
+}
+
+/// Says that it is ready as soon as it is one of its cluster.
+async fn serve_until_refused(process: &Process, http: Option<SocketAddr>, invites: bool) -> Result<End> {
+    process.joined(|reason| eprintln!("cannot reach the Monitor: {reason}; trying again")).await?;
+    let word = |name: &str, address: Option<SocketAddr>| address.map(|address| format!(" {name}={address}"));
+    let node = process.is_node().then(|| format!(" node={}", process.node_id));
+    let words = [node, word("http", http), word("grpc", Some(process.grpc)), word("listen", process.listen)];
+    say!("ready{}", words.into_iter().flatten().collect::<String>());
+    if invites {
+        nodes::invite(process.services().admin).await;
+    }
+    std::future::pending().await
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener> {

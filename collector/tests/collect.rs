@@ -58,7 +58,7 @@ fn start_with(runtime: &tokio::runtime::Handle, monitor: Arc<FakeMonitor>, analy
     let shutdown = CancellationToken::new();
     let work = WorkServer::new(Service(monitor.clone()));
     let routes = tonic::service::Routes::new(work).add_service(AnalyserServer::from_arc(analyser.clone()));
-    tokio::spawn(transport::serve(routes, None, listener, CancellationToken::new()));
+    tokio::spawn(transport::serve(routes, listener, CancellationToken::new()));
     let stop = shutdown.clone();
     let collector = runtime.spawn(async move {
         Collector::new(CollectorConfig::default(), dialer.channel(), dialer.channel()).run(stop).await

@@ -14,6 +14,7 @@ use toml::Value;
 
 mod crawl;
 mod filters;
+mod node;
 mod server;
 mod keys;
 
@@ -24,6 +25,8 @@ pub use crawl::{
 use crawl::{RawCrawl, RawRefresh};
 pub use filters::FilterBook;
 use filters::RawFilter;
+pub use node::NodeConfig;
+use node::RawNode;
 use server::RawServer;
 pub use server::{ClientLimit, CorsOrigins, ServerConfig, WebConfig};
 
@@ -65,6 +68,7 @@ pub struct Config {
     pub index: IndexConfig,
     pub convert: ConvertConfig,
     pub server: ServerConfig,
+    pub node: NodeConfig,
     pub log_level: String,
     /// Settings given by file or environment that are about the process that fetches and stores, not about a crawl, as
     /// `section.key`.
@@ -126,6 +130,8 @@ struct Raw {
     index: RawIndex,
     convert: RawConvert,
     server: RawServer,
+    #[serde(default)]
+    node: RawNode,
     log: RawLog,
 }
 
@@ -265,6 +271,7 @@ impl Raw {
                 memory_bytes: self.convert.memory_bytes,
             },
             server: self.server.validate()?,
+            node: self.node.validate()?,
             log_level: match self.log.level.as_str() {
                 "error" | "warn" | "info" | "debug" | "trace" => self.log.level,
                 other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),

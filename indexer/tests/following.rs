@@ -9,6 +9,7 @@ use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_indexer::{Indexer, IndexerConfig, IndexerError, publish};
 use seine_node::membership::Filesavers;
 use seine_node::transport;
+use seine_node::transport::user_client::user_channel;
 use seine_proto::common::v1::Withdrawn;
 use seine_proto::common::v1::{Description, FetchedPage, LeaseRef};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
@@ -18,7 +19,8 @@ use seine_proto::indexer::v1::{FlushRequest, RebuildRequest, StatusRequest, Stat
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
-use tonic::transport::Channel;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Server};
 use tonic::{Code, Request};
 
 #[path = "following/several_logs.rs"]
@@ -45,8 +47,9 @@ impl RunningFilesaver {
         let listener = transport::listen(address.parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let (_, memory) = transport::in_memory();
-        let serving = transport::serve(Routes::new(filesaver.service()), Some(listener), memory, shutdown.clone());
+        let serving = Server::builder()
+            .add_routes(Routes::new(filesaver.service()))
+            .serve_with_incoming_shutdown(TcpIncoming::from(listener), shutdown.clone().cancelled_owned());
         let serving = tokio::spawn(async move { serving.await.unwrap() });
         Self { filesaver, address, shutdown, serving }
     }
@@ -62,7 +65,7 @@ impl RunningFilesaver {
     }
 
     fn channel(&self) -> Channel {
-        transport::tcp_channel(&self.address.to_string()).unwrap()
+        user_channel(&self.address.to_string(), None).unwrap()
     }
 
     async fn save(&self, pages: impl IntoIterator<Item = (u32, i64)>) {

@@ -51,7 +51,7 @@ use crate::lease::table::{Holder, LeaseTable, SessionId};
 use crate::slots::SlotMap;
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
-use seine_node::membership::{NodeTable, NodeTrouble};
+use seine_node::membership::{NodeTable, NodeTrouble, SawEpoch};
 
 /// Commands waiting for the keeper; a full channel slows the senders down.
 const COMMANDS: usize = 1024;
@@ -139,6 +139,7 @@ pub(crate) enum Command {
     Host { name: String, answer: Answer<GetHostResponse> },
     SawEpoch { epoch: u64, answer: Answer<()> },
     Drain { node: String, undo: bool, answer: Answer<u32> },
+    LeaseCounts { answer: Answer<BTreeMap<String, u32>> },
     Close,
 }
 
@@ -176,6 +177,15 @@ impl Monitor {
     pub async fn drain(&self, collector: &str, undo: bool) -> Result<u32> {
         let node = collector.to_owned();
         self.ask(|answer| Command::Drain { node, undo, answer }).await
+    }
+
+    /// Told of the highest epoch in a filesaver's log: no lease of that epoch or a lower one is granted from then on.
+    pub fn saw_epoch(&self) -> SawEpoch {
+        let this = self.clone();
+        Arc::new(move |epoch| {
+            let this = this.clone();
+            Box::pin(async move { Ok(this.ask(|answer| Command::SawEpoch { epoch, answer }).await?) })
+        })
     }
 
     pub(crate) async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T> {
@@ -296,6 +306,7 @@ impl Keeper {
             answers,
         };
         keeper.slots = keeper.frontier.slots()?.map(|bytes| SlotMap::decode(&bytes)).unwrap_or_default();
+        keeper.nodes.set_draining(keeper.slots.draining().clone());
         // A sweep that the last process did not finish begins again.
         let changed = keeper.crawls.iter().filter(|(_, crawl)| crawl.record.rules_generation > 0);
         keeper.sweeps = changed.map(|(id, _)| (*id, None)).collect();
@@ -421,6 +432,7 @@ impl Keeper {
                 let result = self.drain(&node, undo);
                 self.reply_durably(answer, result)
             }
+            Command::LeaseCounts { answer } => reply(answer, Ok(self.lease_counts())),
             Command::Close => Ok(()),
         }
     }

@@ -2,25 +2,29 @@
 
 mod work;
 mod admin;
-mod nodes;
+mod access;
 
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_proto::monitor::v1::admin_server::AdminServer;
-use seine_proto::monitor::v1::nodes_server::NodesServer;
-use seine_proto::monitor::v1::work_server::WorkServer;
+use seine_proto::monitor::v1::work_server::{Work, WorkServer};
 use tonic::service::RoutesBuilder;
 
 use crate::Monitor;
 use seine_node::membership::NodeTable;
 
-/// Adds all services of the Monitor. Admin calls must present the token.
-pub fn add_services(routes: &mut RoutesBuilder, monitor: &Monitor, nodes: NodeTable, admin_token: String) {
+pub use access::Access;
+
+/// Adds all services of the Monitor. Who may call them is for the doors to decide.
+pub fn add_services(routes: &mut RoutesBuilder, monitor: &Monitor, nodes: NodeTable, access: Access) {
+    routes.add_service(work_service(monitor)).add_service(AdminServer::new(admin::AdminService::new(
+        monitor.clone(),
+        nodes,
+        access,
+    )));
+}
+
+/// What collectors call.
+pub fn work_service(monitor: &Monitor) -> WorkServer<impl Work> {
     let work = WorkServer::new(work::WorkService::new(monitor.clone()));
-    routes
-        .add_service(work.max_decoding_message_size(MAX_MESSAGE_BYTES).max_encoding_message_size(MAX_MESSAGE_BYTES))
-        .add_service(AdminServer::with_interceptor(
-            admin::AdminService::new(monitor.clone(), nodes.clone()),
-            admin::TokenCheck(admin_token),
-        ))
-        .add_service(NodesServer::new(nodes::NodesService::new(nodes, monitor.clone())));
+    work.max_decoding_message_size(MAX_MESSAGE_BYTES).max_encoding_message_size(MAX_MESSAGE_BYTES)
 }

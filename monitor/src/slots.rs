@@ -46,6 +46,10 @@ impl SlotMap {
         self.draining.contains(collector)
     }
 
+    pub fn draining(&self) -> &BTreeSet<String> {
+        &self.draining
+    }
+
     /// Its slots go to the others, and it gets none. False when that is so already.
     pub fn drain(&mut self, collector: &str) -> bool {
         self.leave(collector);

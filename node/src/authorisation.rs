@@ -36,8 +36,14 @@ fn may_call<'r>(mut roles: impl Iterator<Item = &'r str>, path: &str) -> bool {
 /// Refuses what the caller may not call.
 pub async fn check(State(members): State<Arc<Members>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let peer = request.extensions().get::<ConnectInfo>().and_then(|info| info.peer.clone());
+    let info = request.extensions().get::<ConnectInfo>();
+    let is_removed = info.is_some_and(|info| info.is_removed);
+    let peer = info.and_then(|info| info.peer.clone());
     let refused = match &peer {
+        Some(peer) if is_removed => Some(Status::permission_denied(format!(
+            "the node {} was removed; let the machine join again with a new token",
+            peer.node_id
+        ))),
         None if path == JOIN => None,
         None => Some(Status::unauthenticated("a node must show the certificate that it got when it joined")),
         Some(_) if EVERY_NODE.iter().any(|beginning| path.starts_with(beginning)) => None,

@@ -25,7 +25,7 @@ pub mod tls;
 pub use authority::{Authority, AuthorityError, SignedCertificate, Subject};
 pub use book::BookError;
 pub use certificate::{Peer, peer};
-pub use members::{DenyList, Member, MemberBook, PeerRefusal, RenewRefusal, Standing};
+pub use members::{DenyList, Member, MemberBook, PeerRefusal, RenewRefusal, Settings, Standing};
 pub use name::{ClusterId, Name, NodeId, Serial};
 pub use own::{OwnIdentity, PendingRequest};
 pub use registrar::{AdmissionRefusal, Admitted, Registrar};

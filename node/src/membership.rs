@@ -1,9 +1,10 @@
 //! Which processes there are, what each of them runs, and how they are.
 //!
 //! The Monitor keeps the [table](NodeTable); every process registers in it and follows it by a [`Directory`], which keeps
-//! [`Channels`] pointed at whoever runs a role, and [`Filesavers`] at whoever has which log. At the node port, the
+//! [`Channels`] pointed at whoever holds a role, and [`Filesavers`] at whoever has which log. At the node port, the
 //! [service](MembershipService) lets machines join and nodes register, and [`Members`] is what a process knows of the others.
 
+mod channels;
 mod directory;
 mod filesavers;
 mod members;
@@ -13,11 +14,12 @@ pub mod versions;
 
 use std::time::Duration;
 
-pub use directory::{Channels, Directory, OwnLog};
+pub use channels::Channels;
+pub use directory::{Directory, OwnLog, Sampler, Standing, Told};
 pub use filesavers::{Filesavers, KnownFilesavers, Route};
 pub use members::Members;
 pub use service::{MembershipService, SawEpoch};
-pub use table::{NodeTable, NodeTrouble};
+pub use table::{NodeTable, NodeTrouble, NotEntered, Registered, SILENCE_MS, SUSPECT_MS};
 
 /// Of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -6,10 +6,12 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use seine_common::clock::Clock;
+use seine_proto::monitor::v1::NodeSettings;
 
 use crate::identity::registrar::RegistrarError;
-use crate::identity::{Peer, PeerRefusal, Registrar};
+use crate::identity::{NodeId, Peer, PeerRefusal, Registrar};
 
 /// Clones are the same.
 #[derive(Clone)]
@@ -46,6 +48,20 @@ impl Registry {
     /// Nodes that nobody must talk to.
     pub fn removed(&self) -> Vec<String> {
         self.with(|registrar, now| registrar.deny_list(now).nodes.keys().map(ToString::to_string).collect())
+    }
+
+    /// DER, of the authorities that are trusted now, the one that signs first.
+    pub fn roots(&self) -> Vec<Bytes> {
+        let roots = self.with(|registrar, now| registrar.trusted_roots(now));
+        roots.iter().map(|root| Bytes::copy_from_slice(root)).collect()
+    }
+
+    /// What was set for a node.
+    pub fn settings(&self, node: &str) -> NodeSettings {
+        let Ok(id) = node.parse::<NodeId>() else { return NodeSettings::default() };
+        self.with(|registrar, _| {
+            registrar.members().get(&id).map(|member| member.settings.to_message()).unwrap_or_default()
+        })
     }
 
     fn registrar(&self) -> MutexGuard<'_, Registrar> {

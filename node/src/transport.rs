@@ -1,14 +1,19 @@
-//! How tiers reach each other: gRPC over TCP between processes, gRPC over an in-memory stream within one.
+//! How processes reach each other: gRPC over an in-memory stream within one, over mutual TLS between nodes (the
+//! [`node_port`]), and at the [`user_port`] for people and their programs.
 //!
-//! The same server and the same generated clients serve both, so there is no second code path for one machine.
-//! In clear, TCP is loopback only; [`listen`] refuses anything else. The [`node_port`] is for other machines too, over mutual
-//! TLS. Connections over TCP are [bounded](crate::connections), and one whose other side is gone is noticed by pings.
+//! The same services and the same generated clients serve all of them, so there is no second code path for one machine. What
+//! somebody at the user port asks of a tier that runs elsewhere is [passed on](forward).
+//! Connections over TCP are [bounded](crate::connections), and one whose other side is gone is noticed by pings.
 
 pub mod credentials;
 pub mod cut_off;
 pub mod dial;
+pub mod forward;
+mod handshakes;
 pub mod node_port;
 mod severable;
+pub mod user_client;
+pub mod user_port;
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::middleware::{Next, from_fn};
+use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
@@ -54,14 +59,16 @@ const MAX_HEADER_BYTES: u32 = 64 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    #[error(
-        "gRPC address {0} is not on loopback; until nodes authenticate each other, use an address such as 127.0.0.1:7070"
-    )]
-    NotLoopback(SocketAddr),
     #[error("cannot listen on {0}: {1}; is another process using it?")]
     Listen(SocketAddr, io::Error),
-    #[error("{0:?} is not the address of a node; write HOST:PORT, such as 127.0.0.1:7070")]
+    #[error("{0:?} is not the address of a server; write HOST:PORT, such as 127.0.0.1:7070")]
     NotAnAddress(String),
+    #[error("{0} is on another machine, and what is sent there in clear could be read by others; write https://{0}")]
+    InClear(String),
+    #[error("cannot take the authorities to believe from {0}: {1}; it must hold certificates in PEM")]
+    Authorities(std::path::PathBuf, String),
+    #[error("this machine has no root certificates that can be used: {0}; name a file with --ca")]
+    Roots(String),
     #[error(transparent)]
     Serve(#[from] tonic::transport::Error),
 }
@@ -99,56 +106,19 @@ impl MemoryDialer {
     }
 }
 
-/// A connection to another process, opened at first use and reopened when it breaks.
-pub fn tcp_channel(address: &str) -> Result<Channel, TransportError> {
-    Ok(tcp_endpoint(address)?.connect_lazy())
-}
-
-/// Where another process listens, for channels that spread over several.
-pub fn tcp_endpoint(address: &str) -> Result<Endpoint, TransportError> {
-    let endpoint = Endpoint::from_shared(format!("http://{address}"))
-        .map_err(|_| TransportError::NotAnAddress(address.to_owned()))?;
-    Ok(tuned(endpoint).tcp_nodelay(true))
-}
-
 fn tuned(endpoint: Endpoint) -> Endpoint {
     endpoint.initial_stream_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES)
 }
 
-/// Binds the gRPC port, so that a wrong address is known before anything starts.
+/// Binds a port, so that a wrong address is known before anything starts.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener, TransportError> {
-    if !address.ip().is_loopback() {
-        return Err(TransportError::NotLoopback(address));
-    }
     TcpListener::bind(address).await.map_err(|error| TransportError::Listen(address, error))
 }
 
-/// Serves the services over both kinds of connection until shutdown.
-pub async fn serve(
-    routes: Routes,
-    tcp: Option<TcpListener>,
-    memory: MemoryListener,
-    shutdown: CancellationToken,
-) -> Result<(), TransportError> {
-    let routes = routes.prepare();
-    let over_memory = server().add_routes(routes.clone()).serve_with_incoming_shutdown(
-        tokio_stream::StreamExt::map(ReceiverStream::new(memory.connections), Ok::<_, io::Error>),
-        shutdown.clone().cancelled_owned(),
-    );
-    let over_tcp = async {
-        let Some(listener) = tcp else { return Ok(()) };
-        let incoming =
-            futures::stream::unfold((listener, connections(&shutdown)), |(listener, connections)| async move {
-                let stream = connections.accept(&listener).await;
-                Some((Ok::<_, io::Error>(stream), (listener, connections)))
-            });
-        let routes = Routes::from(routes.into_axum_router().layer(from_fn(count_as_working)));
-        tcp_server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await
-    };
-    let (memory, tcp) = tokio::join!(over_memory, over_tcp);
-    memory?;
-    tcp?;
-    Ok(())
+/// Serves the services to this process itself until shutdown.
+pub async fn serve(routes: Routes, memory: MemoryListener, shutdown: CancellationToken) -> Result<(), TransportError> {
+    let incoming = tokio_stream::StreamExt::map(ReceiverStream::new(memory.connections), Ok::<_, io::Error>);
+    Ok(server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await?)
 }
 
 fn connections(shutdown: &CancellationToken) -> Connections {

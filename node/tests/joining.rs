@@ -14,7 +14,8 @@ use seine_node::registry::Registry;
 use seine_node::transport::credentials::Credentials;
 use seine_node::transport::cut_off::CutOff;
 use seine_node::transport::dial::{Dialer, Target};
-use seine_node::transport::node_port::{self, NodePort};
+use seine_node::transport::listen;
+use seine_node::transport::node_port::NodePort;
 use seine_proto::monitor::v1::NodeInfo;
 use seine_proto::node::v1::membership_client::MembershipClient;
 use seine_proto::node::v1::{RegisterRequest, RenewRequest};
@@ -61,7 +62,7 @@ impl Monitor {
         let (_, health) = tonic_health::server::health_reporter();
         let saw_epoch = Arc::new(|_| Box::pin(async { Ok(()) }) as _);
         routes.add_service(MembershipService::new(table.clone(), registry.clone(), saw_epoch)).add_service(health);
-        let listener = node_port::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let stop = CancellationToken::new();
         let port = NodePort { credentials, cut_off: cut_off.clone(), members: Arc::clone(&members) };

@@ -76,6 +76,9 @@ impl Seine {
         let mut command = Command::new(binary("seine"));
         // Settings and files around the test must not reach into it.
         command.current_dir(self.data()).args(words).arg("--data").arg(self.data());
+        if words.first() == Some(&"serve") && !words.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
         command.env_remove("SEINE_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -133,6 +136,34 @@ impl Seine {
         Running::start(self.command(words).stderr(Stdio::inherit()))
     }
 
+    /// Starts a node of the Monitor in another directory, which listens at `join`; with a token of that one at the first time.
+    pub fn start_node(&self, monitor: &Seine, join: &str, roles: &str, flags: &[&str]) -> Running {
+        Running::start(self.node_command(monitor, join, roles, flags).stderr(Stdio::inherit()))
+    }
+
+    pub fn node_command(&self, monitor: &Seine, join: &str, roles: &str, flags: &[&str]) -> Command {
+        let mut command = self.command(&[&["node", "--roles", roles, "--join", join], flags].concat());
+        if !self.identity(roles).exists() {
+            command.env("SEINE_JOIN_TOKEN", monitor.token(&[]));
+        }
+        command
+    }
+
+    /// Where a node with these roles keeps who it is.
+    pub fn identity(&self, roles: &str) -> PathBuf {
+        let mut roles: Vec<&str> = roles.split(',').collect();
+        roles.sort_unstable();
+        self.data().join("identity").join(roles.join("+")).join("identity.jsonl")
+    }
+
+    /// A new join token of the Monitor here.
+    pub fn token(&self, flags: &[&str]) -> String {
+        let output = self.run(&[&["nodes", "token", "create", "--json"], flags].concat());
+        assert!(output.status.success(), "no token: {}", String::from_utf8_lossy(&output.stderr));
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+        answer["token"].as_str().expect("with the token").to_owned()
+    }
+
     /// The same with what it logs in a file.
     pub fn start_logging(&self, words: &[&str], log: &Path) -> Running {
         let log = std::fs::File::create(log).expect("the log can be written");
@@ -165,7 +196,7 @@ pub fn crawl_run(output: &Output) -> CrawlRun {
 /// A process that runs until it is dropped.
 pub struct Running {
     child: Child,
-    /// `http=ADDR grpc=ADDR` of its ready line.
+    /// Words such as `http=ADDR grpc=ADDR` of its ready line.
     ready: String,
 }
 
@@ -197,6 +228,16 @@ impl Running {
 
     pub fn grpc(&self) -> String {
         self.address("grpc")
+    }
+
+    /// Of the port for nodes.
+    pub fn listen(&self) -> String {
+        self.address("listen")
+    }
+
+    /// The name of a node that has joined.
+    pub fn node(&self) -> String {
+        self.address("node")
     }
 
     fn address(&self, kind: &str) -> String {

@@ -9,6 +9,7 @@ use seine_analyser::filesaver::{Filesaver, FilesaverService};
 use seine_analyser::rpc::AnalyserService;
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_node::membership::Filesavers;
+use seine_node::transport::user_client::user_channel;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse, analyse_response::Event};
@@ -19,7 +20,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 use tonic::service::Routes;
-use tonic::transport::Channel;
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Channel, Server};
 
 use crate::support::*;
 
@@ -31,7 +33,7 @@ fn analyser(filesaver: Channel) -> AnalyserClient<Channel> {
 pub fn analyser_of(filesavers: Filesavers) -> AnalyserClient<Channel> {
     let service = AnalyserService::new(filesavers, AnalyserConfig::default());
     let (dialer, listener): (MemoryDialer, _) = transport::in_memory();
-    tokio::spawn(transport::serve(Routes::new(service.into_server()), None, listener, CancellationToken::new()));
+    tokio::spawn(transport::serve(Routes::new(service.into_server()), listener, CancellationToken::new()));
     AnalyserClient::new(dialer.channel())
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES)
@@ -116,12 +118,11 @@ pub struct Process(Option<tokio::runtime::Runtime>);
 impl Process {
     pub fn start(address: SocketAddr, service: FilesaverServer<FilesaverService>) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let (_, listener) = transport::in_memory();
         let listening = std::net::TcpListener::bind(address).unwrap();
         listening.set_nonblocking(true).unwrap();
         runtime.spawn(async move {
             let tcp = TcpListener::from_std(listening).unwrap();
-            transport::serve(Routes::new(service), Some(tcp), listener, CancellationToken::new()).await
+            Server::builder().add_routes(Routes::new(service)).serve_with_incoming(TcpIncoming::from(tcp)).await
         });
         Self(Some(runtime))
     }
@@ -139,7 +140,7 @@ async fn a_broken_filesaver_stream_fails_its_pages_and_the_next_page_opens_anoth
     let filesaver = Filesaver::open(dir.path(), config()).unwrap();
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let process = Process::start(address, filesaver.service());
-    let (sender, mut stream) = open(analyser(transport::tcp_channel(&address.to_string()).unwrap())).await;
+    let (sender, mut stream) = open(analyser(user_channel(&address.to_string(), None).unwrap())).await;
     sender.send(analyse_request(1)).await.unwrap();
     assert!(matches!(next(&mut stream).await, (1, Event::Parsed(_))));
     assert!(matches!(next(&mut stream).await, (1, Event::Saved(_))));

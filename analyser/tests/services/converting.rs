@@ -55,7 +55,7 @@ fn analyser(filesaver: Channel, converter: ConverterConfig) -> AnalyserClient<Ch
     let (dialer, listener): (MemoryDialer, _) = transport::in_memory();
     let routes =
         Routes::new(AnalyserService::new(Filesavers::of([("log".to_owned(), filesaver)]), config).into_server());
-    tokio::spawn(transport::serve(routes, None, listener, CancellationToken::new()));
+    tokio::spawn(transport::serve(routes, listener, CancellationToken::new()));
     AnalyserClient::new(dialer.channel())
 }
 

@@ -55,7 +55,7 @@ fn analyser(filesaver: Channel, dir: &std::path::Path) -> (AnalyserClient<Channe
     let service = AnalyserService::new(Filesavers::of([("log".to_owned(), filesaver)]), config);
     let held = service.held_bytes();
     let (dialer, listener): (MemoryDialer, _) = transport::in_memory();
-    tokio::spawn(transport::serve(Routes::new(service.into_server()), None, listener, CancellationToken::new()));
+    tokio::spawn(transport::serve(Routes::new(service.into_server()), listener, CancellationToken::new()));
     (AnalyserClient::new(dialer.channel()), held)
 }
 

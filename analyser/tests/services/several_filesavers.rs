@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seine_analyser::filesaver::Filesaver;
 use seine_node::membership::Filesavers;
-use seine_node::transport;
+use seine_node::transport::user_client::user_channel;
 use seine_proto::analyser::v1::AnalyseRequest;
 use seine_proto::analyser::v1::analyse_response::Event;
 use seine_proto::common::v1::ArchivePosition;
@@ -68,7 +68,7 @@ async fn what_a_dead_filesaver_did_not_acknowledge_is_asked_for_again_and_goes_t
     let dies = Filesaver::open(dirs[1].path(), config()).unwrap();
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let process = Process::start(address, dies.service());
-    let route = (dies.log_id().to_owned(), transport::tcp_channel(&address.to_string()).unwrap());
+    let route = (dies.log_id().to_owned(), user_channel(&address.to_string(), None).unwrap());
     let (sender, mut stream) = open(analyser_of(Filesavers::of([known(&stays), route]))).await;
     let mut saved = BTreeMap::new();
     let mut process = Some(process);

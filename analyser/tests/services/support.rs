@@ -48,7 +48,7 @@ impl Node {
         let filesaver = Filesaver::open(dir, config).unwrap();
         let (dialer, listener) = transport::in_memory();
         let stop = CancellationToken::new();
-        tokio::spawn(transport::serve(Routes::new(filesaver.service()), None, listener, stop.clone()));
+        tokio::spawn(transport::serve(Routes::new(filesaver.service()), listener, stop.clone()));
         Self { filesaver, dialer, stop }
     }
 

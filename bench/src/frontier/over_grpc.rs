@@ -7,9 +7,12 @@ use anyhow::{Context, bail};
 use seine_common::clock::Clock;
 use seine_common::limits::MAX_BODY_BYTES;
 use seine_monitor::keeper::Durability;
+use seine_monitor::rpc::Access;
 use seine_monitor::{Monitor, MonitorConfig};
 use seine_node::membership::NodeTable;
+use seine_node::registry::Registry;
 use seine_node::transport;
+use seine_node::transport::user_client::user_channel;
 use seine_proto::monitor::v1::admin_client::AdminClient;
 use seine_proto::monitor::v1::collector_message::Message as Up;
 use seine_proto::monitor::v1::monitor_message::Message as Down;
@@ -21,15 +24,16 @@ use seine_proto::monitor::v1::{
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
+use tonic::Streaming;
 use tonic::service::RoutesBuilder;
-use tonic::{Request, Streaming};
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
 
 use super::urls::UrlSource;
 use super::{BATCH, FrontierReport};
 
 /// Pages whose links are under way at once.
 const UNDER_WAY: usize = 64;
-const TOKEN: &str = "bench";
 
 pub fn measure(report: &mut FrontierReport, urls: u64, directory: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(directory)?;
@@ -50,17 +54,19 @@ async fn discover(pages: Vec<Vec<String>>, directory: &Path) -> anyhow::Result<f
     let nodes = NodeTable::new(Clock::System);
     let monitor = Monitor::open(directory, config, Clock::System, nodes.clone())?;
     let mut routes = RoutesBuilder::default();
-    seine_monitor::rpc::add_services(&mut routes, &monitor, nodes, TOKEN.to_owned());
+    let registry = Registry::open(&directory.join("authority"), Clock::System)?;
+    let access = Access { registry, own: String::new(), address: String::new() };
+    seine_monitor::rpc::add_services(&mut routes, &monitor, nodes, access);
     let listener = transport::listen("127.0.0.1:0".parse()?).await?;
     let address = listener.local_addr()?.to_string();
-    let (_dialer, memory) = transport::in_memory();
     let stop = CancellationToken::new();
-    let serving = tokio::spawn(transport::serve(routes.routes(), Some(listener), memory, stop.clone()));
+    let serving = Server::builder()
+        .add_routes(routes.routes())
+        .serve_with_incoming_shutdown(TcpIncoming::from(listener), stop.clone().cancelled_owned());
+    let serving = tokio::spawn(serving);
 
-    let channel = transport::tcp_channel(&address)?;
-    let mut request = Request::new(AddCrawlRequest { crawl: Some(crawl()), again: false });
-    request.metadata_mut().insert("authorization", format!("Bearer {TOKEN}").parse()?);
-    AdminClient::new(channel.clone()).add_crawl(request).await?;
+    let channel = user_channel(&address, None)?;
+    AdminClient::new(channel.clone()).add_crawl(AddCrawlRequest { crawl: Some(crawl()), again: false }).await?;
 
     let (outgoing, messages) = mpsc::channel(UNDER_WAY + 8);
     send(&outgoing, Up::Hello(Hello { collector_id: "bench".to_owned(), ..Hello::default() })).await?;

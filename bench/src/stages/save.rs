@@ -32,7 +32,7 @@ pub fn run(runtime: &Runtime, requests: Vec<SaveRequest>, directory: &Path) -> a
         let filesaver = Filesaver::open(directory, FilesaverConfig::default())?;
         let (dialer, listener) = transport::in_memory();
         let stop = CancellationToken::new();
-        let server = tokio::spawn(transport::serve(Routes::new(filesaver.service()), None, listener, stop.clone()));
+        let server = tokio::spawn(transport::serve(Routes::new(filesaver.service()), listener, stop.clone()));
 
         let expected = requests.len();
         let mut client = FilesaverClient::new(dialer.channel()).max_encoding_message_size(MAX_MESSAGE_BYTES);

@@ -53,11 +53,13 @@ async fn follow(
     started: Instant,
 ) -> Result<End> {
     let name = crawl.name.clone();
-    let mut services = connect::remote(&server.grpc, &server.token)?;
+    let mut remote = connect::remote(server, &DataDir::open_existing(&arguments.data)?)?;
+    let mut services = remote.services.clone();
     if start(&mut services, crawl, arguments.again).await? {
         watch(&mut services, &name, shutdown).await?;
     }
-    connect::find_tiers(&mut services, &[Role::Filesaver, Role::Indexer]).await?;
+    remote.find_tiers(&[Role::Filesaver, Role::Indexer]).await?;
+    let mut services = remote.services;
     let settled = tokio::select! {
         biased;
         () = shutdown.token.cancelled() => None,

@@ -9,13 +9,12 @@ use std::collections::BTreeSet;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seine_indexer::version::Version;
 use seine_proto::common::v1::{ArchivePosition, Description};
-use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{FollowRequest, FollowResponse, LogEntry, log_entry::Entry};
 use tonic::Streaming;
-use tonic::transport::Channel;
 
 use super::selection::Selection;
 use super::url_map::UrlMap;
+use crate::connect::FilesaverCalls;
 use crate::failure::{Failure, Result};
 use crate::filesavers::Answering;
 use crate::output::damage_text;
@@ -84,12 +83,12 @@ impl Pages {
     }
 
     /// All, for reading their archives beside the logs.
-    pub fn filesavers(&self) -> impl Iterator<Item = FilesaverClient<Channel>> {
+    pub fn filesavers(&self) -> impl Iterator<Item = FilesaverCalls> {
         self.filesavers.iter().map(|filesaver| filesaver.client.clone())
     }
 
     /// The one that has what stands at a position.
-    pub fn filesaver(&self, position: &ArchivePosition) -> Result<FilesaverClient<Channel>> {
+    pub fn filesaver(&self, position: &ArchivePosition) -> Result<FilesaverCalls> {
         let named = self.filesavers.iter().find(|filesaver| filesaver.log_id == position.filesaver);
         let found = named.map(|filesaver| filesaver.client.clone());
         found.ok_or_else(|| {

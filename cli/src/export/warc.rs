@@ -10,18 +10,17 @@ use std::path::Path;
 use seine_analyser::filesaver::warcinfo;
 use seine_common::clock::Clock;
 use seine_proto::common::v1::{ArchivePosition, Description};
-use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{AnswersRequest, Capture, ReadForm, ReadRequest, ReadResponse, read_request::Record};
 use tonic::Code;
-use tonic::transport::Channel;
 
 use super::Written;
 use super::pages::Pages;
 use super::selection::Selection;
 use super::sink::Sink;
+use crate::connect::FilesaverCalls;
 use crate::failure::Result;
 
-type Client = FilesaverClient<Channel>;
+type Client = FilesaverCalls;
 
 struct Copier {
     sink: Sink,

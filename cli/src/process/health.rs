@@ -11,7 +11,8 @@ use seine_node::health::{Condition, HealthBoard};
 use seine_proto::analyser::v1::analyser_server;
 use seine_proto::filesaver::v1::filesaver_server;
 use seine_proto::indexer::v1::indexer_server;
-use seine_proto::monitor::v1::{admin_server, nodes_server, work_server};
+use seine_proto::monitor::v1::{admin_server, work_server};
+use seine_proto::node::v1::membership_server;
 use seine_proto::query::v1::query_server;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
@@ -83,7 +84,7 @@ fn status(serves: bool) -> ServingStatus {
 /// What a tier answers over gRPC.
 pub fn services(role: Role) -> &'static [&'static str] {
     match role {
-        Role::Monitor => &[admin_server::SERVICE_NAME, nodes_server::SERVICE_NAME, work_server::SERVICE_NAME],
+        Role::Monitor => &[admin_server::SERVICE_NAME, membership_server::SERVICE_NAME, work_server::SERVICE_NAME],
         Role::Collector => &[],
         Role::Analyser => &[analyser_server::SERVICE_NAME],
         Role::Filesaver => &[filesaver_server::SERVICE_NAME],

@@ -1,9 +1,11 @@
-//! The gRPC server of a process: the services of its tiers and reflection, by which programs that do not have our `.proto`
-//! files learn what can be called. Reflection lists what this process serves.
+//! The gRPC server of a process: the services of its tiers behind all its doors, and reflection, by which programs that do not
+//! have our `.proto` files learn what can be called. Reflection lists what this process serves.
 
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
+use seine_node::transport::node_port::NodePort;
+use seine_node::transport::user_port::UserPort;
 use seine_node::transport::{self, MemoryListener, TransportError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -38,11 +40,29 @@ pub fn add_reflection(roles: &BTreeSet<&'static str>, routes: &mut RoutesBuilder
     Ok(())
 }
 
-pub fn serve(
+/// Where others come in.
+pub struct Doors {
+    pub user: (UserPort, TcpListener),
+    pub node: Option<(NodePort, TcpListener)>,
+}
+
+/// Serves behind all doors, and to this process itself, until shutdown.
+pub async fn serve(
     routes: RoutesBuilder,
-    listener: TcpListener,
+    doors: Doors,
     memory: MemoryListener,
     shutdown: CancellationToken,
-) -> impl Future<Output = std::result::Result<(), TransportError>> + Send + 'static {
-    transport::serve(routes.routes(), Some(listener), memory, shutdown)
+) -> std::result::Result<(), TransportError> {
+    let routes = routes.routes().prepare();
+    let (users, users_listener) = doors.user;
+    let for_nodes = async {
+        match doors.node {
+            Some((port, listener)) => port.serve(routes.clone(), listener, shutdown.clone()).await,
+            None => Ok(()),
+        }
+    };
+    let for_users = users.serve(routes.clone(), users_listener, shutdown.clone());
+    let (itself, users, nodes) =
+        tokio::join!(transport::serve(routes.clone(), memory, shutdown.clone()), for_users, for_nodes);
+    itself.and(users).and(nodes)
 }

@@ -79,7 +79,7 @@ fn bench(breaks: u32) -> Bench {
     let (dialer, listener) = transport::in_memory();
     let stop = CancellationToken::new();
     let routes = tonic::service::Routes::new(AnalyserServer::from_arc(scripted.clone()));
-    tokio::spawn(transport::serve(routes, None, listener, stop.clone()));
+    tokio::spawn(transport::serve(routes, listener, stop.clone()));
     let (gate, board) = (Gate::new(8), HealthBoard::default());
     let (delivery, courier) = delivery(dialer.channel(), gate.clone(), board.reporter("collector", "delivery"));
     tokio::spawn(courier.run(stop.clone()));

@@ -1,6 +1,7 @@
 //! Settings of `seine serve`: where it listens, and whom its HTTP side answers how often and how long.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -15,6 +16,9 @@ const DEFAULT_PER_SECOND: f64 = 20.0;
 pub struct ServerConfig {
     pub http: SocketAddr,
     pub grpc: SocketAddr,
+    /// A certificate of the owner's for the gRPC port, and its key.
+    pub grpc_certificate: Option<(PathBuf, PathBuf)>,
+    pub grpc_search_needs_token: bool,
     pub web: WebConfig,
 }
 
@@ -62,6 +66,9 @@ impl Default for WebConfig {
 pub struct RawServer {
     http: String,
     grpc: String,
+    grpc_certificate: Option<PathBuf>,
+    grpc_key: Option<PathBuf>,
+    grpc_search_needs_token: bool,
     public_url: Option<String>,
     cors_origins: Vec<String>,
     requests_per_second: Option<f64>,
@@ -88,7 +95,18 @@ impl RawServer {
             max_connections: self.max_connections.map(|connections| connections as usize),
             idle_timeout: seconds("server.idle_timeout", self.idle_timeout, 0.1, 3600.0)?,
         };
-        Ok(ServerConfig { http: socket("server.http", &self.http)?, grpc: socket("server.grpc", &self.grpc)?, web })
+        let grpc_certificate = match (self.grpc_certificate, self.grpc_key) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => return Err(value("server.grpc_certificate", "it and server.grpc_key belong together; set both")),
+        };
+        Ok(ServerConfig {
+            http: socket("server.http", &self.http)?,
+            grpc: socket("server.grpc", &self.grpc)?,
+            grpc_certificate,
+            grpc_search_needs_token: self.grpc_search_needs_token,
+            web,
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Draining a collector: it finishes what is under way on the hosts that it has, gives them back, and gets no others; its
 //! slots go to the rest. Until somebody takes that back, also over restarts.
 
+use std::collections::BTreeMap;
+
 use super::Keeper;
 use crate::frontier::Result;
 
@@ -10,6 +12,7 @@ impl Keeper {
         if changed {
             tracing::info!(collector, undo, "draining of a collector");
             self.frontier.put_slots(&self.slots.encode())?;
+            self.nodes.set_draining(self.slots.draining().clone());
         }
         if undo && self.collectors.values().any(|known| known.holder.collector == collector) {
             self.give_slots(collector)?;
@@ -22,5 +25,14 @@ impl Keeper {
         // It may take hosts again, or others may take those that its slots preferred.
         self.grant_soon();
         Ok(u32::try_from(held.len()).unwrap_or(u32::MAX))
+    }
+
+    /// How many leases each collector has that has any.
+    pub(super) fn lease_counts(&self) -> BTreeMap<String, u32> {
+        let mut counts = BTreeMap::new();
+        for lease in self.leases.iter() {
+            *counts.entry(lease.holder.collector.clone()).or_default() += 1;
+        }
+        counts
     }
 }

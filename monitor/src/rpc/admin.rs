@@ -2,48 +2,38 @@
 
 use seine_proto::monitor::v1::admin_server::Admin;
 use seine_proto::monitor::v1::{
-    AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, DrainNodeRequest, DrainNodeResponse,
-    ExplainRequest, ExplainResponse, ForgetRequest, ForgetResponse, GetCrawlRequest, GetCrawlResponse, GetHostRequest,
-    GetHostResponse, ListBlocksRequest, ListBlocksResponse, ListCrawlsRequest, ListCrawlsResponse, ListHostsRequest,
-    ListHostsResponse, ListNodesRequest, ListNodesResponse, RefreshCrawlRequest, RefreshCrawlResponse, SetCrawlRequest,
-    SetCrawlResponse, SetCrawlStateRequest, SetCrawlStateResponse, UnblockHostsRequest, UnblockHostsResponse,
+    AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, CreateJoinTokenRequest,
+    CreateJoinTokenResponse, DrainNodeRequest, DrainNodeResponse, ExplainRequest, ExplainResponse, ForgetRequest,
+    ForgetResponse, GetCrawlRequest, GetCrawlResponse, GetHostRequest, GetHostResponse, LabelNodeRequest,
+    LabelNodeResponse, ListBlocksRequest, ListBlocksResponse, ListCrawlsRequest, ListCrawlsResponse, ListHostsRequest,
+    ListHostsResponse, ListJoinTokensRequest, ListJoinTokensResponse, ListNodesRequest, ListNodesResponse, NodeStatus,
+    RefreshCrawlRequest, RefreshCrawlResponse, RemoveNodeRequest, RemoveNodeResponse, RevokeJoinTokenRequest,
+    RevokeJoinTokenResponse, RotateAuthorityRequest, RotateAuthorityResponse, SetCrawlRequest, SetCrawlResponse,
+    SetCrawlStateRequest, SetCrawlStateResponse, SetNodeRequest, SetNodeResponse, UnblockHostsRequest,
+    UnblockHostsResponse,
 };
-use tonic::service::Interceptor;
 use tonic::{Request, Response, Status};
 
 use crate::Monitor;
 use crate::keeper::Command;
+use crate::rpc::access::Access;
 use seine_node::membership::NodeTable;
 
 pub(super) struct AdminService {
     monitor: Monitor,
     nodes: NodeTable,
+    access: Access,
 }
 
 impl AdminService {
-    pub fn new(monitor: Monitor, nodes: NodeTable) -> Self {
-        Self { monitor, nodes }
+    pub fn new(monitor: Monitor, nodes: NodeTable, access: Access) -> Self {
+        Self { monitor, nodes, access }
     }
-}
 
-/// Lets only those through who present the token of the data directory.
-#[derive(Clone)]
-pub struct TokenCheck(pub String);
-
-impl Interceptor for TokenCheck {
-    fn call(&mut self, request: Request<()>) -> Result<Request<()>, Status> {
-        let presented = request.metadata().get("authorization").map(|value| value.as_bytes());
-        let presented = presented.and_then(|value| value.strip_prefix(b"Bearer ")).unwrap_or_default();
-        if equal_in_constant_time(presented, self.0.as_bytes()) {
-            return Ok(request);
-        }
-        Err(Status::unauthenticated("this call needs the admin token; give it with --token or run with --data"))
+    async fn node(&self, id: &str) -> Result<Option<NodeStatus>, Status> {
+        let leases = self.monitor.ask(|answer| Command::LeaseCounts { answer }).await?;
+        self.access.node(&self.nodes, &leases, id).map(Some)
     }
-}
-
-/// How long it takes tells nothing about where two secrets differ.
-fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }
 
 #[tonic::async_trait]
@@ -133,13 +123,67 @@ impl Admin for AdminService {
         Ok(Response::new(host))
     }
 
+    async fn list_nodes(&self, request: Request<ListNodesRequest>) -> Result<Response<ListNodesResponse>, Status> {
+        let leases = self.monitor.ask(|answer| Command::LeaseCounts { answer }).await?;
+        let nodes = self.access.nodes(&self.nodes, &leases, request.into_inner().removed);
+        Ok(Response::new(ListNodesResponse { nodes }))
+    }
+
     async fn drain_node(&self, request: Request<DrainNodeRequest>) -> Result<Response<DrainNodeResponse>, Status> {
         let DrainNodeRequest { node, undo } = request.into_inner();
+        self.node(&node).await?;
         let leases = self.monitor.drain(&node, undo).await?;
         Ok(Response::new(DrainNodeResponse { leases }))
     }
 
-    async fn list_nodes(&self, _: Request<ListNodesRequest>) -> Result<Response<ListNodesResponse>, Status> {
-        Ok(Response::new(ListNodesResponse { nodes: self.nodes.all() }))
+    async fn remove_node(&self, request: Request<RemoveNodeRequest>) -> Result<Response<RemoveNodeResponse>, Status> {
+        let node = request.into_inner().node;
+        self.access.remove(&self.nodes, &node).await?;
+        // Its slots go to the others; what it has ends with its leases, when it has no connections to sites any more.
+        self.monitor.drain(&node, false).await?;
+        Ok(Response::new(RemoveNodeResponse {}))
+    }
+
+    async fn label_node(&self, request: Request<LabelNodeRequest>) -> Result<Response<LabelNodeResponse>, Status> {
+        let request = request.into_inner();
+        let node = request.node.clone();
+        self.access.label(request).await?;
+        Ok(Response::new(LabelNodeResponse { node: self.node(&node).await? }))
+    }
+
+    async fn set_node(&self, request: Request<SetNodeRequest>) -> Result<Response<SetNodeResponse>, Status> {
+        let request = request.into_inner();
+        let node = request.node.clone();
+        self.access.set(&self.nodes, request).await?;
+        Ok(Response::new(SetNodeResponse { node: self.node(&node).await? }))
+    }
+
+    async fn rotate_authority(
+        &self,
+        request: Request<RotateAuthorityRequest>,
+    ) -> Result<Response<RotateAuthorityResponse>, Status> {
+        self.access.rotate(&self.nodes, request.into_inner().finish).await.map(Response::new)
+    }
+
+    async fn create_join_token(
+        &self,
+        request: Request<CreateJoinTokenRequest>,
+    ) -> Result<Response<CreateJoinTokenResponse>, Status> {
+        self.access.create_token(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_join_tokens(
+        &self,
+        _: Request<ListJoinTokensRequest>,
+    ) -> Result<Response<ListJoinTokensResponse>, Status> {
+        Ok(Response::new(self.access.tokens()))
+    }
+
+    async fn revoke_join_token(
+        &self,
+        request: Request<RevokeJoinTokenRequest>,
+    ) -> Result<Response<RevokeJoinTokenResponse>, Status> {
+        self.access.revoke_token(request.into_inner()).await?;
+        Ok(Response::new(RevokeJoinTokenResponse {}))
     }
 }

@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use seine_node::transport::node_port::ConnectInfo;
 use seine_proto::monitor::v1::work_server::Work;
 use seine_proto::monitor::v1::{CollectorMessage, MonitorMessage, collector_message};
 use tokio::sync::mpsc;
@@ -33,10 +34,15 @@ impl Work for WorkService {
         &self,
         request: Request<Streaming<CollectorMessage>>,
     ) -> Result<Response<Self::AttachStream>, Status> {
+        // Who comes by the node port speaks for itself only; without one, it is a collector of this very process.
+        let caller = request.extensions().get::<ConnectInfo>().and_then(|info| info.peer.clone());
         let mut incoming = request.into_inner();
         let Some(collector_message::Message::Hello(hello)) = incoming.message().await?.and_then(unwrap) else {
             return Err(Status::invalid_argument("the first message of a collector must be hello"));
         };
+        if caller.is_some_and(|peer| hello.embedded || hello.collector_id != peer.node_id.as_str()) {
+            return Err(Status::permission_denied("a collector is known by the id of its node's certificate"));
+        }
         let session = SessionId(self.sessions.fetch_add(1, Ordering::Relaxed));
         let (messages, outgoing) = mpsc::channel(MESSAGES_TO_COLLECTOR);
         let commands = self.monitor.commands.clone();

@@ -9,6 +9,7 @@
 //! Removed members stay in the book, so that their names are not given again while archives still say them.
 
 mod deny;
+mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,7 @@ use super::certificate::{KeyDigest, Peer};
 use super::name::{NodeId, Serial};
 
 pub use deny::DenyList;
+pub use settings::Settings;
 
 /// Members at a time, and removed ones that are remembered besides.
 const MAX_MEMBERS: usize = 5_000;
@@ -35,6 +37,8 @@ pub struct Member {
     /// Of the newest certificate.
     pub generation: u64,
     pub labels: BTreeMap<String, String>,
+    #[serde(default)]
+    pub settings: Settings,
     pub joined_ms: i64,
     pub renewed_ms: i64,
     pub standing: Standing,
@@ -145,6 +149,7 @@ impl MemberBook {
             roles: roles.clone(),
             generation: 1,
             labels: BTreeMap::new(),
+            settings: Settings::default(),
             joined_ms: now_ms,
             renewed_ms: now_ms,
             standing: Standing::Active,
@@ -271,6 +276,11 @@ impl MemberBook {
     }
 
     /// What the node may do from now on.
+    pub fn set(&mut self, id: &NodeId, settings: Settings) -> Result<(), MemberError> {
+        Self::present(&mut self.members, id)?.settings = settings;
+        Ok(())
+    }
+
     pub fn set_roles(&mut self, id: &NodeId, roles: &BTreeSet<String>) -> Result<(), MemberError> {
         Self::present(&mut self.members, id)?.roles.clone_from(roles);
         Ok(())
@@ -331,9 +341,9 @@ impl Member {
         matches!(self.standing, Standing::Removed { .. })
     }
 
-    /// Of the certificate that ends last, if one has not ended.
-    pub fn newest_serial(&self) -> Option<&Serial> {
-        self.certificates.last().map(|issued| &issued.serial)
+    /// When the newest certificate ends; `None` when all have.
+    pub fn certificate_ends_ms(&self) -> Option<i64> {
+        self.certificates.last().map(|issued| issued.not_after_ms)
     }
 
     /// The first reason stays: what follows from it would hide it.

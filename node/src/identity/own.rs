@@ -16,6 +16,7 @@ use super::book::{BookError, Shelf, base64, base64_chain};
 use super::certificate::{Validity, names_issuer, peer, public_point, validity};
 use super::name::{ClusterId, NodeId};
 use super::registrar::Admitted;
+use super::token::Pin;
 
 const CURRENT: &str = "identity";
 const PENDING: &str = "pending";
@@ -124,6 +125,11 @@ impl OwnIdentity {
 
     pub(crate) fn private_key(&self) -> PrivatePkcs8KeyDer<'static> {
         PrivatePkcs8KeyDer::from(self.key.clone())
+    }
+
+    /// Whether a token of this pin is of the same cluster.
+    pub fn believes(&self, pin: Pin) -> bool {
+        self.roots.iter().any(|root| Pin::of(root) == pin)
     }
 
     pub fn validity(&self) -> Validity {

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::authority::{self, Authority, AuthorityError, SignedCertificate, Subject};
 use super::book::{BookError, Shelf};
 use super::certificate::{Peer, RequestKey, WrongRequest};
-use super::members::{DenyList, MemberBook, MemberError, RenewRefusal};
+use super::members::{DenyList, MemberBook, MemberError, RenewRefusal, Settings};
 use super::name::{ClusterId, NodeId};
 use super::own::{IdentityError, OwnIdentity, PendingRequest};
 use super::token::{JoinToken, Pin, TokenId};
@@ -132,6 +132,16 @@ impl Registrar {
         self.authority.trusted_roots(now_ms)
     }
 
+    /// The same as text, for other programs.
+    pub fn trusted_roots_pem(&self, now_ms: i64) -> String {
+        let pem = |root: &CertificateDer<'_>| {
+            let text = data_encoding::BASE64.encode(root);
+            let lines = text.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line)).collect::<Vec<_>>();
+            format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+        };
+        self.trusted_roots(now_ms).iter().map(pem).collect()
+    }
+
     pub fn members(&self) -> &MemberBook {
         &self.members
     }
@@ -231,6 +241,10 @@ impl Registrar {
 
     pub fn set_labels(&mut self, id: &NodeId, labels: &BTreeMap<String, String>) -> Result<(), RegistrarError> {
         self.change_members(|members| members.set_labels(id, labels))
+    }
+
+    pub fn set(&mut self, id: &NodeId, settings: Settings) -> Result<(), RegistrarError> {
+        self.change_members(|members| members.set(id, settings))
     }
 
     pub fn set_roles(&mut self, id: &NodeId, roles: &BTreeSet<String>) -> Result<(), RegistrarError> {

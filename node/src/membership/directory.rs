@@ -1,75 +1,43 @@
-//! Where the tiers of other processes are: registers this process with the Monitor every few seconds, with what is wrong
-//! with its tiers, and keeps the channels to other roles pointed at whoever has registered for them.
+//! Keeps this process registered with the Monitor, with what is wrong with its tiers and how busy they are, and what it knows of
+//! the other nodes up to date.
 
-use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::health::{Condition, HealthBoard};
-use crate::membership::{Filesavers, NodeTable};
-use crate::transport::{tcp_channel, tcp_endpoint};
-use seine_proto::monitor::v1::nodes_client::NodesClient;
-use seine_proto::monitor::v1::{NodeInfo, RegisterRequest, Trouble};
-use tokio::sync::mpsc::Sender;
+use bytes::Bytes;
+use rustls::pki_types::CertificateDer;
+use seine_proto::monitor::v1::{Figures, NodeInfo, NodeSettings, Trouble};
+use seine_proto::node::v1::membership_client::MembershipClient;
+use seine_proto::node::v1::{RegisterRequest, RegisterResponse};
+use tokio::sync::watch;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::channel::Change;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
+use tonic::{Code, Request, Status};
 
-/// How often a node says that it is alive; the Monitor forgets one after several times this.
-const REGISTER_EVERY: Duration = Duration::from_secs(3);
-/// Before the first answer of the Monitor, so that a cluster forms quickly.
-const FIRST_TRIES_EVERY: Duration = Duration::from_millis(200);
-/// Changes of the node table that a channel may have outstanding.
-const PENDING_CHANGES: usize = 64;
+use super::channels::Channels;
+use super::table::NodeTable;
+use super::{REGISTER_EVERY, VERSION};
+use crate::health::{Condition, HealthBoard};
+use crate::registry::Registry;
+use crate::transport::cut_off::CutOff;
 
-/// Channels that follow the node table.
-#[derive(Clone, Default)]
-pub struct Channels {
-    roles: Arc<Mutex<HashMap<&'static str, Followed>>>,
-    filesavers: Filesavers,
-}
+/// How long the Monitor may take for an answer: it waits a while for something to tell.
+const ANSWER_TAKES: Duration = Duration::from_secs(10);
+/// Between attempts while the Monitor does not answer: soon at first, so that one that restarts finds everybody again.
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+const LAST_RETRY: Duration = Duration::from_secs(2);
 
-struct Followed {
-    channel: Channel,
-    changes: Sender<Change<String, Endpoint>>,
-    known: BTreeSet<String>,
-}
-
-impl Channels {
-    /// A channel to whoever runs the role; calls wait until somebody does.
-    pub fn channel(&self, role: &'static str) -> Channel {
-        let mut roles = self.roles.lock().expect("nothing panics while holding this lock");
-        let followed = roles.entry(role).or_insert_with(|| {
-            let (channel, changes) = Channel::balance_channel(PENDING_CHANGES);
-            Followed { channel, changes, known: BTreeSet::new() }
-        });
-        followed.channel.clone()
-    }
-
-    /// All filesavers, each to be asked for what it has.
-    pub fn filesavers(&self) -> &Filesavers {
-        &self.filesavers
-    }
-
-    fn update(&self, nodes: &[NodeInfo]) {
-        self.filesavers.update(nodes, |address| tcp_channel(address).ok());
-        let mut roles = self.roles.lock().expect("nothing panics while holding this lock");
-        for (role, followed) in roles.iter_mut() {
-            let with_role = nodes.iter().filter(|node| node.roles.iter().any(|name| name == role));
-            let now: BTreeSet<String> = with_role.map(|node| node.address.clone()).collect();
-            for gone in followed.known.difference(&now) {
-                let _ = followed.changes.try_send(Change::Remove(gone.clone()));
-            }
-            for new in now.difference(&followed.known) {
-                if let Ok(endpoint) = tcp_endpoint(new) {
-                    let _ = followed.changes.try_send(Change::Insert(new.clone(), endpoint));
-                }
-            }
-            followed.known = now;
-        }
-    }
+/// How this process stands with the Monitor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Joining,
+    Joined,
+    /// It does not answer, for this reason; it is tried again.
+    Away(String),
+    /// It wants nothing to do with this node, for this reason.
+    Refused(String),
 }
 
 /// The log of a filesaver that runs here.
@@ -80,74 +48,217 @@ pub struct OwnLog {
     pub highest_epoch: u64,
 }
 
+/// Tells how busy this process is; asked before each sign of life.
+pub type Sampler = Box<dyn FnMut() -> Figures + Send>;
+
+/// What the Monitor tells besides the nodes.
+#[derive(Clone)]
+pub struct Told {
+    pub standing: watch::Receiver<Standing>,
+    /// The authorities to trust; empty until it is told.
+    pub roots: watch::Receiver<Vec<CertificateDer<'static>>>,
+    /// What was set for this node.
+    pub settings: watch::Receiver<NodeSettings>,
+    /// Whether the indexer here waits for the end of another one.
+    pub standby: watch::Receiver<bool>,
+}
+
 pub struct Directory {
     node: NodeInfo,
     highest_epoch: u64,
-    monitor: Option<NodesClient<Channel>>,
-    nodes: NodeTable,
-    channels: Channels,
     board: HealthBoard,
+    channels: Channels,
+    cut_off: CutOff,
+    sampler: Sampler,
+    standing: watch::Sender<Standing>,
+    roots: watch::Sender<Vec<CertificateDer<'static>>>,
+    settings: watch::Sender<NodeSettings>,
+    standby: watch::Sender<bool>,
+    /// The host under which the Monitor is reached from here.
+    monitor_host: String,
 }
 
 impl Directory {
-    /// With the Monitor in this process the table itself is followed, otherwise the Monitor is asked.
-    pub fn new(
-        roles: &BTreeSet<&'static str>,
-        grpc: SocketAddr,
-        monitor: Option<Channel>,
-        log: Option<OwnLog>,
-        nodes: NodeTable,
-        channels: &Channels,
-        board: HealthBoard,
-    ) -> Self {
+    pub fn new(node: NodeInfo, log: Option<OwnLog>, board: HealthBoard, channels: Channels, cut_off: CutOff) -> Self {
         let OwnLog { id: log_id, highest_epoch } = log.unwrap_or_default();
-        let node = NodeInfo {
-            id: format!("{}-{}", std::process::id(), grpc.port()),
-            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
-            address: grpc.to_string(),
-            troubles: Vec::new(),
-            log_id,
-        };
-        // Known to others from the first moment at which they can ask.
-        if monitor.is_none() {
-            nodes.register(&node);
+        Self {
+            node: NodeInfo { log_id, ..node },
+            highest_epoch,
+            board,
+            channels,
+            cut_off,
+            sampler: Box::new(Figures::default),
+            standing: watch::Sender::new(Standing::Joining),
+            roots: watch::Sender::default(),
+            settings: watch::Sender::default(),
+            standby: watch::Sender::default(),
+            monitor_host: String::new(),
         }
-        Self { node, highest_epoch, monitor: monitor.map(NodesClient::new), nodes, channels: channels.clone(), board }
     }
 
-    pub fn node_id(&self) -> String {
-        self.node.id.clone()
+    pub fn sampling(mut self, sampler: Sampler) -> Self {
+        self.sampler = sampler;
+        self
     }
 
-    pub async fn run(mut self, stopped: CancellationToken) -> Result<(), Infallible> {
-        let mut joined = false;
-        let mut changes = self.board.changes();
+    pub fn told(&self) -> Told {
+        Told {
+            standing: self.standing.subscribe(),
+            roots: self.roots.subscribe(),
+            settings: self.settings.subscribe(),
+            standby: self.standby.subscribe(),
+        }
+    }
+
+    /// With the Monitor in this process, the table itself is followed.
+    pub async fn follow(
+        mut self,
+        table: NodeTable,
+        registry: Registry,
+        stopped: CancellationToken,
+    ) -> Result<(), Infallible> {
+        let (mut health, mut changes) = (self.board.changes(), table.changes());
         loop {
             self.node.troubles = troubles(&self.board);
-            let known = tokio::select! {
-                () = stopped.cancelled() => return Ok(()),
-                known = self.register(&mut joined) => known,
-            };
-            let pause = if known.is_some() { REGISTER_EVERY } else { FIRST_TRIES_EVERY };
-            if let Some(known) = known {
-                self.channels.update(&known);
+            // Nobody else has the id of this process, and its log is its own.
+            if let Err(refusal) = table.register_with(&self.node, (self.sampler)(), VERSION) {
+                tracing::warn!(%refusal, "this process is not in its own table of nodes");
             }
+            changes.borrow_and_update();
+            let settings = registry.settings(&self.node.id);
+            let (removed, roots) = (registry.removed(), registry.roots());
+            self.learn(RegisterResponse { nodes: table.all(), known: 0, removed, roots, settings: Some(settings) });
+            self.standing.send_replace(Standing::Joined);
             tokio::select! {
                 () = stopped.cancelled() => return Ok(()),
-                // Whoever hands out work should know at once.
-                () = changes.next() => {}
-                () = tokio::time::sleep(if joined || self.monitor.is_none() { pause } else { FIRST_TRIES_EVERY }) => {}
+                () = health.next() => {}
+                _ = changes.changed() => {}
+                () = sleep(REGISTER_EVERY) => {}
             }
         }
     }
 
-    async fn register(&mut self, joined: &mut bool) -> Option<Vec<NodeInfo>> {
-        let Some(client) = &mut self.monitor else { return self.nodes.register(&self.node) };
-        let answer =
-            client.register(RegisterRequest { node: Some(self.node.clone()), highest_epoch: self.highest_epoch }).await;
-        report(joined, &answer);
-        answer.ok().map(|answer| answer.into_inner().nodes)
+    /// With the Monitor elsewhere, it is asked. An error when it refuses for good.
+    pub async fn register(
+        mut self,
+        monitor: Channel,
+        monitor_address: &str,
+        stopped: CancellationToken,
+    ) -> Result<(), String> {
+        self.monitor_host = host(monitor_address).to_owned();
+        let mut client = MembershipClient::new(monitor);
+        let mut health = self.board.changes();
+        let (mut known, mut pause) = (0, FIRST_RETRY);
+        loop {
+            self.node.troubles = troubles(&self.board);
+            self.node.standby &= *self.standby.borrow();
+            let mut request = Request::new(RegisterRequest {
+                node: Some(self.node.clone()),
+                highest_epoch: self.highest_epoch,
+                version: VERSION.to_owned(),
+                known,
+                figures: Some((self.sampler)()),
+            });
+            request.set_timeout(ANSWER_TAKES);
+            let answer = tokio::select! {
+                () = stopped.cancelled() => return Ok(()),
+                // Whoever hands out work should know at once.
+                () = health.next() => continue,
+                answer = client.register(request) => answer,
+            };
+            let standing = standing(&answer);
+            self.report(&standing);
+            if let Standing::Refused(reason) = standing {
+                return Err(reason);
+            }
+            match answer {
+                Ok(answer) => {
+                    let answer = answer.into_inner();
+                    (known, pause) = (answer.known, FIRST_RETRY);
+                    self.learn(answer);
+                }
+                Err(_) => {
+                    known = 0;
+                    tokio::select! {
+                        () = stopped.cancelled() => return Ok(()),
+                        () = sleep(pause) => pause = (pause * 2).min(LAST_RETRY),
+                    }
+                }
+            }
+        }
     }
+
+    fn learn(&self, answer: RegisterResponse) {
+        let RegisterResponse { mut nodes, removed, roots, settings, .. } = answer;
+        for node in &mut nodes {
+            if let Some(address) = reachable(&node.address, &self.monitor_host) {
+                node.address = address;
+            }
+        }
+        let is_standby = nodes.iter().any(|node| node.id == self.node.id && node.standby);
+        self.cut_off.remove(removed);
+        self.channels.update(nodes);
+        let roots: Vec<_> = roots.iter().map(|der: &Bytes| CertificateDer::from(der.to_vec())).collect();
+        if !roots.is_empty() {
+            tell(&self.roots, roots);
+        }
+        tell(&self.settings, settings.unwrap_or_default());
+        tell(&self.standby, is_standby);
+    }
+
+    /// Tells once when the Monitor is reached and once when it is lost.
+    fn report(&self, now: &Standing) {
+        let was_joined = *self.standing.borrow() == Standing::Joined;
+        match now {
+            Standing::Joined if !was_joined => tracing::info!("registered with the monitor"),
+            Standing::Away(reason) if was_joined => tracing::warn!(reason, "the monitor does not answer; trying again"),
+            _ => {}
+        }
+        tell(&self.standing, now.clone());
+    }
+}
+
+/// What is told again changes nothing.
+fn tell<T: PartialEq>(to: &watch::Sender<T>, what: T) {
+    to.send_if_modified(|known| {
+        let differs = *known != what;
+        *known = what;
+        differs
+    });
+}
+
+fn standing<T>(answer: &Result<T, Status>) -> Standing {
+    match answer {
+        Ok(_) => Standing::Joined,
+        Err(status) => match status.code() {
+            Code::PermissionDenied | Code::Unauthenticated | Code::FailedPrecondition | Code::InvalidArgument => {
+                Standing::Refused(status.message().to_owned())
+            }
+            _ => Standing::Away(reason(status)),
+        },
+    }
+}
+
+/// What is wrong, down to the cause: "transport error" says nothing.
+fn reason(status: &Status) -> String {
+    let mut cause = std::error::Error::source(status);
+    let mut words = status.message().to_owned();
+    while let Some(error) = cause {
+        words = error.to_string();
+        cause = error.source();
+    }
+    words
+}
+
+/// The address of a node that listens everywhere: that is the Monitor's process, or one beside it.
+fn reachable(address: &str, monitor_host: &str) -> Option<String> {
+    let listens: SocketAddr = address.parse().ok()?;
+    (listens.ip().is_unspecified() && !monitor_host.is_empty()).then(|| format!("{monitor_host}:{}", listens.port()))
+}
+
+/// With the brackets of an IPv6 address.
+fn host(address: &str) -> &str {
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
 fn troubles(board: &HealthBoard) -> Vec<Trouble> {
@@ -160,12 +271,24 @@ fn troubles(board: &HealthBoard) -> Vec<Trouble> {
     unwell.map(trouble).collect()
 }
 
-/// Tells once when the Monitor is reached and once when it is lost.
-fn report<T>(joined: &mut bool, answer: &Result<T, tonic::Status>) {
-    match answer {
-        Ok(_) if !*joined => tracing::info!("joined the monitor"),
-        Err(error) if *joined => tracing::warn!(%error, "the monitor does not answer; trying again"),
-        _ => {}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_listens_everywhere_is_reached_where_the_monitor_is() {
+        assert_eq!(reachable("0.0.0.0:7071", host("crawl.example.org:7071")).unwrap(), "crawl.example.org:7071");
+        assert_eq!(reachable("[::]:7072", host("[2001:db8::1]:7071")).unwrap(), "[2001:db8::1]:7072");
+        assert_eq!(reachable("10.0.0.7:7071", "crawl.example.org"), None);
+        assert_eq!(reachable("0.0.0.0:7071", ""), None);
     }
-    *joined = answer.is_ok();
+
+    #[test]
+    fn what_may_pass_is_tried_again_and_what_does_not_is_refused() {
+        let of = |status: Status| standing(&Err::<(), _>(status));
+        assert_eq!(of(Status::permission_denied("removed")), Standing::Refused("removed".to_owned()));
+        assert_eq!(of(Status::failed_precondition("too old")), Standing::Refused("too old".to_owned()));
+        assert_eq!(of(Status::unavailable("ending")), Standing::Away("ending".to_owned()));
+        assert_eq!(standing(&Ok(())), Standing::Joined);
+    }
 }

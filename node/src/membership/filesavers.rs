@@ -6,13 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use seine_proto::monitor::v1::NodeInfo;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tonic::transport::Channel;
 
-/// Tables without it that a filesaver outlives: that of a Monitor which has just started does not have everybody yet.
-const MISSES: u32 = 3;
+/// How long one counts as there that the Monitor does not tell of: one which has just started does not know everybody yet.
+const REMEMBERED: Duration = Duration::from_secs(6);
 
 /// By the names of their logs.
 pub type KnownFilesavers = BTreeMap<String, Route>;
@@ -21,16 +23,16 @@ pub type KnownFilesavers = BTreeMap<String, Route>;
 #[derive(Clone, Debug)]
 pub struct Route {
     pub channel: Channel,
-    /// `None` where the way there never changes.
-    address: Option<String>,
-    /// Tables in a row that did not have it.
-    missed: u32,
+    /// Node and address; `None` where the way there never changes.
+    place: Option<(String, String)>,
+    /// When it was told for the last time.
+    told_at: Instant,
 }
 
 impl Route {
     /// Whether both lead to the same place.
     pub fn is(&self, other: &Self) -> bool {
-        self.address == other.address
+        self.place == other.place
     }
 }
 
@@ -50,7 +52,8 @@ impl Filesavers {
 
     /// One that stays, such as that of this process.
     pub fn insert(&self, log_id: String, channel: Channel) {
-        self.known.send_modify(|known| drop(known.insert(log_id, Route { channel, address: None, missed: 0 })));
+        self.known
+            .send_modify(|known| drop(known.insert(log_id, Route { channel, place: None, told_at: Instant::now() })));
     }
 
     pub fn remove(&self, log_id: &str) {
@@ -71,30 +74,28 @@ impl Filesavers {
     }
 
     /// Takes over who is where. Those that stayed where they were keep their channels.
-    pub(super) fn update(&self, nodes: &[NodeInfo], connect: impl Fn(&str) -> Option<Channel>) {
-        let elsewhere: BTreeMap<&str, &str> = nodes
-            .iter()
-            .filter(|node| !node.log_id.is_empty())
-            .map(|node| (node.log_id.as_str(), node.address.as_str()))
-            .collect();
+    pub(super) fn update(&self, nodes: &[NodeInfo], connect: impl Fn(&NodeInfo) -> Channel, told_at: Instant) {
+        let elsewhere: BTreeMap<&str, &NodeInfo> =
+            nodes.iter().filter(|node| !node.log_id.is_empty()).map(|node| (node.log_id.as_str(), node)).collect();
+        let place = |node: &NodeInfo| Some((node.id.clone(), node.address.clone()));
         self.known.send_if_modified(|known| {
             let before = known.len();
-            known.retain(|log_id, route| {
-                let Some(address) = &route.address else { return true };
-                let now = elsewhere.get(log_id.as_str());
-                route.missed = if now.is_none() { route.missed + 1 } else { 0 };
-                route.missed < MISSES && now.is_none_or(|now| now == address)
+            known.retain(|log_id, route| match (&route.place, elsewhere.get(log_id.as_str())) {
+                (None, _) => true,
+                (Some(_), None) => told_at - route.told_at < REMEMBERED,
+                (_, Some(node)) => {
+                    route.told_at = told_at;
+                    route.place == place(node)
+                }
             });
             let mut is_changed = known.len() != before;
-            for (log_id, address) in elsewhere {
+            for (log_id, node) in elsewhere {
                 if known.contains_key(log_id) {
                     continue;
                 }
-                if let Some(channel) = connect(address) {
-                    tracing::info!(log = log_id, address, "filesaver is there");
-                    known.insert(log_id.to_owned(), Route { channel, address: Some(address.to_owned()), missed: 0 });
-                    is_changed = true;
-                }
+                tracing::info!(log = log_id, node = node.id, address = node.address, "filesaver is there");
+                known.insert(log_id.to_owned(), Route { channel: connect(node), place: place(node), told_at });
+                is_changed = true;
             }
             is_changed
         });
@@ -104,38 +105,36 @@ impl Filesavers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::tcp_channel;
+    use crate::transport::user_client::user_channel;
 
     fn node(log_id: &str, port: u16) -> NodeInfo {
         NodeInfo { log_id: log_id.to_owned(), address: format!("127.0.0.1:{port}"), ..NodeInfo::default() }
     }
 
-    fn update(filesavers: &Filesavers, nodes: &[NodeInfo]) {
-        filesavers.update(nodes, |address| tcp_channel(address).ok());
+    fn update(filesavers: &Filesavers, nodes: &[NodeInfo], after: Duration) {
+        filesavers.update(nodes, |node| user_channel(&node.address, None).unwrap(), Instant::now() + after);
     }
 
     fn known(filesavers: &Filesavers) -> Vec<(String, Option<String>)> {
-        filesavers.all().into_iter().map(|(log_id, route)| (log_id, route.address)).collect()
+        filesavers.all().into_iter().map(|(log_id, route)| (log_id, route.place.map(|(_, address)| address))).collect()
     }
 
     #[tokio::test]
     async fn a_filesaver_is_followed_to_where_it_runs_and_forgotten_while_it_does_not() {
         let filesavers = Filesavers::default();
         let mut changes = filesavers.changes();
-        update(&filesavers, &[node("a", 1), node("b", 2), node("", 3)]);
+        update(&filesavers, &[node("a", 1), node("b", 2), node("", 3)], Duration::ZERO);
         let told = |log_id: &str, port: u16| (log_id.to_owned(), Some(format!("127.0.0.1:{port}")));
         assert_eq!(known(&filesavers), [told("a", 1), told("b", 2)]);
         assert!(changes.has_changed().unwrap());
         changes.mark_unchanged();
-        update(&filesavers, &[node("b", 2), node("a", 1)]);
+        update(&filesavers, &[node("b", 2), node("a", 1)], Duration::ZERO);
         assert!(!changes.has_changed().unwrap(), "nothing is new");
         let before = filesavers.get("a").unwrap();
-        update(&filesavers, &[node("a", 7)]);
+        update(&filesavers, &[node("a", 7)], Duration::ZERO);
         assert_eq!(known(&filesavers), [told("a", 7), told("b", 2)], "one table may not have all yet");
         assert!(!filesavers.get("a").unwrap().is(&before));
-        for _ in 1..MISSES {
-            update(&filesavers, &[node("a", 7)]);
-        }
+        update(&filesavers, &[node("a", 7)], REMEMBERED * 2);
         assert_eq!(known(&filesavers), [told("a", 7)]);
         assert!(filesavers.get("b").is_none());
     }
@@ -144,11 +143,9 @@ mod tests {
     async fn the_one_in_this_process_is_reached_in_memory_whatever_the_table_says() {
         let (dialer, _listener) = crate::transport::in_memory();
         let filesavers = Filesavers::of([("own".to_owned(), dialer.channel())]);
-        update(&filesavers, &[node("own", 1), node("a", 2)]);
-        assert_eq!(filesavers.get("own").unwrap().address, None);
-        for _ in 0..MISSES {
-            update(&filesavers, &[]);
-        }
+        update(&filesavers, &[node("own", 1), node("a", 2)], Duration::ZERO);
+        assert_eq!(filesavers.get("own").unwrap().place, None);
+        update(&filesavers, &[], REMEMBERED * 2);
         assert_eq!(known(&filesavers), [("own".to_owned(), None)]);
     }
 }

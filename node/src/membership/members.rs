@@ -1,12 +1,21 @@
 //! The nodes as this process knows them: told by the Monitor, asked by whoever connects or serves.
+//!
+//! Roles of a node count for a while after it is not told any more: the table of a Monitor that has just started does not have
+//! everybody yet. One that was removed is [cut off](crate::transport::cut_off) besides.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use seine_proto::monitor::v1::NodeInfo;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::transport::dial::Target;
+
+const INDEXER: &str = "indexer";
+/// How long roles count after a node was told for the last time.
+const REMEMBERED: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub struct Members {
@@ -16,6 +25,8 @@ pub struct Members {
 #[derive(Default)]
 struct Known {
     nodes: HashMap<String, NodeInfo>,
+    /// Roles of those that are not told any more, and until when they count.
+    earlier: HashMap<String, (Vec<String>, Instant)>,
     /// Of the roles that somebody has asked for.
     holders: BTreeMap<String, watch::Sender<Vec<Target>>>,
 }
@@ -23,13 +34,20 @@ struct Known {
 impl Members {
     /// The roles of a node; `None` for one that is not known.
     pub fn roles(&self, node_id: &str) -> Option<Vec<String>> {
-        self.known().nodes.get(node_id).map(|node| node.roles.clone())
+        let known = self.known();
+        let roles = known.nodes.get(node_id).map(|node| &node.roles);
+        roles.or_else(|| known.earlier.get(node_id).map(|(roles, _)| roles)).cloned()
+    }
+
+    /// Whether anybody holds a role now.
+    pub fn has(&self, role: &str) -> bool {
+        !targets(&self.known().nodes, role).is_empty()
     }
 
     /// Who holds a role, now and later.
     pub fn holders(&self, role: &str) -> watch::Receiver<Vec<Target>> {
         let mut known = self.known();
-        let Known { nodes, holders } = &mut *known;
+        let Known { nodes, holders, .. } = &mut *known;
         let holders = holders.entry(role.to_owned());
         holders.or_insert_with(|| watch::Sender::new(targets(nodes, role))).subscribe()
     }
@@ -37,7 +55,11 @@ impl Members {
     /// These are all there are.
     pub fn update(&self, nodes: Vec<NodeInfo>) {
         let mut known = self.known();
-        let Known { nodes: current, holders } = &mut *known;
+        let Known { nodes: current, earlier, holders } = &mut *known;
+        let now = Instant::now();
+        let before = std::mem::take(current).into_iter().map(|(id, node)| (id, (node.roles, now + REMEMBERED)));
+        earlier.extend(before);
+        earlier.retain(|_, (_, until)| now < *until);
         *current = nodes.into_iter().map(|node| (node.id.clone(), node)).collect();
         for (role, holders) in holders {
             let now = targets(current, role);
@@ -55,7 +77,11 @@ impl Members {
 }
 
 fn targets(nodes: &HashMap<String, NodeInfo>, role: &str) -> Vec<Target> {
+    // An indexer that waits for the end of another one is not asked, and whoever is draining only where there is nobody else.
     let holders = nodes.values().filter(|node| node.roles.iter().any(|name| name == role));
+    let holders: Vec<&NodeInfo> = holders.filter(|node| !(node.standby && role == INDEXER)).collect();
+    let all_drain = holders.iter().all(|node| node.draining);
+    let holders = holders.into_iter().filter(|node| all_drain || !node.draining);
     let mut targets: Vec<Target> = holders.map(|node| Target::node(&node.id, &node.address)).collect();
     targets.sort();
     targets

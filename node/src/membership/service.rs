@@ -10,7 +10,7 @@ use seine_proto::node::v1::{
 };
 use tonic::{Request, Response, Status};
 
-use super::table::NodeTable;
+use super::table::{NodeTable, NotEntered};
 use super::{REGISTER_EVERY, ROLES, VERSION, versions};
 use crate::identity::{AdmissionRefusal, Peer};
 use crate::joining;
@@ -87,7 +87,7 @@ impl Membership for MembershipService {
 
     async fn register(&self, request: Request<RegisterRequest>) -> Result<Response<RegisterResponse>, Status> {
         let peer = peer(&request)?;
-        let RegisterRequest { node, highest_epoch, version, known } = request.into_inner();
+        let RegisterRequest { node, highest_epoch, version, known, figures } = request.into_inner();
         versions::fit(VERSION, &version).map_err(Status::failed_precondition)?;
         let node = node.filter(|node| node.id == peer.node_id.as_str());
         let node =
@@ -106,12 +106,36 @@ impl Membership for MembershipService {
         }
         // Before the node is entered: it learns of its own entry.
         let mut changes = self.table.changes();
-        self.table.register(&node).ok_or_else(|| Status::resource_exhausted("too many nodes have registered"))?;
+        let entered = self.table.register_with(&node, figures.unwrap_or_default(), &version);
+        entered.map_err(|refusal| match refusal {
+            NotEntered::Full => Status::resource_exhausted(refusal.to_string()),
+            NotEntered::ThirdIndexer { .. } => Status::failed_precondition(refusal.to_string()),
+            // It may be about to end.
+            NotEntered::LogOfAnother { .. } => Status::unavailable(refusal.to_string()),
+        })?;
         if *changes.borrow_and_update() == known {
+            let mut lost = LostWhenDropped { table: &self.table, node: Some(&node.id) };
             let _ = tokio::time::timeout(REGISTER_EVERY, changes.changed()).await;
+            lost.node = None;
         }
         // Read before the nodes: what changes in between is told once more.
         let known = *changes.borrow_and_update();
-        Ok(Response::new(RegisterResponse { nodes: self.table.all(), known, removed: self.registry.removed() }))
+        let settings = Some(self.registry.settings(&node.id));
+        let (removed, roots) = (self.registry.removed(), self.registry.roots());
+        Ok(Response::new(RegisterResponse { nodes: self.table.all(), known, removed, roots, settings }))
+    }
+}
+
+/// A call that is given up by its node, or whose connection breaks, is dropped while it waits.
+struct LostWhenDropped<'c> {
+    table: &'c NodeTable,
+    node: Option<&'c str>,
+}
+
+impl Drop for LostWhenDropped<'_> {
+    fn drop(&mut self) {
+        if let Some(node) = self.node {
+            self.table.lost(node);
+        }
     }
 }

@@ -1,20 +1,30 @@
 //! Who else runs, and how they are. Kept in memory: nodes register again every few seconds, so a restarted Monitor knows
 //! them soon.
+//!
+//! Of two indexers one is the standby of the other, and a third is refused. Which of them is which stays so until the one that
+//! works is gone.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use seine_common::clock::Clock;
-use seine_proto::monitor::v1::NodeInfo;
+use seine_proto::monitor::v1::{Figures, NodeInfo};
 use tokio::sync::watch;
 
+use super::{REGISTER_EVERY, VERSION};
+
 /// A node that has not registered for so long is gone.
-const SILENCE_MS: i64 = 15_000;
-/// More nodes than this are refused: ids are chosen by the callers.
+pub const SILENCE_MS: i64 = 15_000;
+/// A node that has not registered for so long may be gone: it has missed a sign of life.
+pub const SUSPECT_MS: i64 = 3 * REGISTER_EVERY.as_millis() as i64 / 2;
+/// After the end of its connection, a node that lives has registered again within this time.
+const GRACE_MS: i64 = 1_000;
+/// More nodes than this are refused.
 const MAX_NODES: usize = 1024;
-/// Troubles that one node may tell of, and how long each may be: callers are not authenticated.
+/// Troubles that one node may tell of, and how long each may be.
 const MAX_TROUBLES: usize = 16;
 const MAX_REASON_CHARS: usize = 1_000;
+const INDEXER: &str = "indexer";
 
 /// What one node says of one of its tiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,11 +36,49 @@ pub struct NodeTrouble {
     pub pauses: bool,
 }
 
+/// Why a node is not entered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotEntered {
+    #[error("{MAX_NODES} nodes run already; end some, or remove those that are not needed with `seine nodes remove`")]
+    Full,
+    #[error(
+        "there is an indexer already (node {active}) and a standby for it (node {standby}); a third would only copy \
+         their work, so leave the indexer out of --roles"
+    )]
+    ThirdIndexer { active: String, standby: String },
+    #[error("the log {log} is with node {node}, which runs; two nodes cannot have the same")]
+    LogOfAnother { log: String, node: String },
+}
+
+/// A node that has registered.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    pub node: NodeInfo,
+    pub figures: Figures,
+    pub version: String,
+    seen: i64,
+}
+
+impl Registered {
+    /// How long ago it gave its last sign of life.
+    pub fn silent_ms(&self, clock: &Clock) -> i64 {
+        clock.monotonic_ms() - self.seen
+    }
+}
+
+#[derive(Default)]
+struct Nodes {
+    living: BTreeMap<String, Registered>,
+    /// Those that were and are not any more, as they were last.
+    departed: BTreeMap<String, Registered>,
+    draining: BTreeSet<String>,
+}
+
 /// Clones are the same.
 #[derive(Clone)]
 pub struct NodeTable {
     clock: Clock,
-    nodes: Arc<Mutex<BTreeMap<String, (i64, NodeInfo)>>>,
+    nodes: Arc<Mutex<Nodes>>,
     /// Counts the changes.
     changes: Arc<watch::Sender<u64>>,
 }
@@ -42,37 +90,77 @@ impl NodeTable {
         Self { clock, nodes: Arc::default(), changes }
     }
 
-    /// Notes that the node is alive and gives all that are; `None` when the table is full.
-    pub fn register(&self, node: &NodeInfo) -> Option<Vec<NodeInfo>> {
+    /// Notes that a node of this very program is alive.
+    pub fn register(&self, node: &NodeInfo) -> Result<(), NotEntered> {
+        self.register_with(node, Figures::default(), VERSION)
+    }
+
+    /// Notes that the node is alive, and how it is.
+    pub fn register_with(&self, node: &NodeInfo, figures: Figures, version: &str) -> Result<(), NotEntered> {
         let now = self.clock.monotonic_ms();
-        let mut nodes = self.nodes.lock().expect("nothing panics while holding this lock");
-        let before = nodes.len();
-        nodes.retain(|_, (seen, _)| now - *seen < SILENCE_MS);
-        // A data directory is held by one process: another that had its log is gone, though it may not be silent for long.
-        nodes.retain(|id, (_, other)| *id == node.id || node.log_id.is_empty() || other.log_id != node.log_id);
-        let mut has_changed = nodes.len() != before;
-        let is_admitted = nodes.len() < MAX_NODES || nodes.contains_key(&node.id);
-        if is_admitted {
-            let earlier = nodes.insert(node.id.clone(), (now, node.clone()));
-            has_changed |= earlier.as_ref().is_none_or(|(_, earlier)| earlier != node);
-            if earlier.is_none() {
-                tracing::info!(node = node.id, roles = node.roles.join(","), address = node.address, "node joined");
-            }
+        let mut nodes = self.nodes();
+        let Nodes { living, departed, draining } = &mut *nodes;
+        let has_its_log = |other: &Registered| {
+            other.node.id != node.id && !node.log_id.is_empty() && other.node.log_id == node.log_id
+        };
+        if let Some(other) = living.values().find(|other| has_its_log(other) && now - other.seen < SUSPECT_MS) {
+            return Err(NotEntered::LogOfAnother { log: node.log_id.clone(), node: other.node.id.clone() });
         }
+        // A data directory is held by one process: another that had its log and is silent has ended.
+        let gone: Vec<String> = living
+            .iter()
+            .filter(|(_, other)| now - other.seen >= SILENCE_MS || has_its_log(other))
+            .map(|(id, _)| id.clone())
+            .collect();
+        let mut has_changed = !gone.is_empty();
+        departed.extend(gone.iter().filter_map(|id| living.remove_entry(id)));
+        while departed.len() > MAX_NODES {
+            departed.pop_first();
+        }
+        let entered = match standby(living.values().filter(|other| now - other.seen < SUSPECT_MS), node) {
+            Ok(_) if living.len() >= MAX_NODES && !living.contains_key(&node.id) => Err(NotEntered::Full),
+            Ok(standby) => {
+                let node = NodeInfo { standby, draining: draining.contains(&node.id), ..node.clone() };
+                let registered = Registered { node: node.clone(), figures, version: version.to_owned(), seen: now };
+                departed.remove(&node.id);
+                let earlier = living.insert(node.id.clone(), registered);
+                has_changed |= earlier.as_ref().is_none_or(|earlier| earlier.node != node);
+                if earlier.is_none() {
+                    let roles = node.roles.join(",");
+                    tracing::info!(node = node.id, roles, address = node.address, "node registered");
+                }
+                Ok(())
+            }
+            Err(refusal) => Err(refusal),
+        };
+        drop(nodes);
         if has_changed {
             self.changed();
         }
-        is_admitted.then(|| nodes.values().map(|(_, node)| node.clone()).collect())
+        entered
     }
 
     /// The node is not among them any more.
     pub fn remove(&self, id: &str) {
-        self.nodes.lock().expect("nothing panics while holding this lock").remove(id);
+        let mut nodes = self.nodes();
+        nodes.living.remove(id);
+        nodes.departed.remove(id);
+        drop(nodes);
         // Also where it was not there: who is to be talked to no more is another matter now.
         self.changed();
     }
 
-    fn changed(&self) {
+    /// The connection of a node has ended, so it is gone unless it registers again soon.
+    pub fn lost(&self, id: &str) {
+        let now = self.clock.monotonic_ms();
+        if let Some(known) = self.nodes().living.get_mut(id) {
+            // It may only have given up one call to make another.
+            known.seen = known.seen.min(now - SUSPECT_MS + GRACE_MS);
+        }
+    }
+
+    /// What nodes are told besides the table is another matter now.
+    pub fn changed(&self) {
         // Zero is what those say who know nothing.
         self.changes.send_modify(|changes| *changes = changes.wrapping_add(1).max(1));
     }
@@ -85,8 +173,30 @@ impl NodeTable {
     /// Those that have registered lately.
     pub fn all(&self) -> Vec<NodeInfo> {
         let now = self.clock.monotonic_ms();
-        let nodes = self.nodes.lock().expect("nothing panics while holding this lock");
-        nodes.values().filter(|(seen, _)| now - *seen < SILENCE_MS).map(|(_, node)| node.clone()).collect()
+        let nodes = self.nodes();
+        let living = nodes.living.values().filter(|known| now - known.seen < SILENCE_MS);
+        living.map(|known| known.node.clone()).collect()
+    }
+
+    /// Those that have registered since the Monitor runs, also if they are gone now, with how they were last.
+    pub fn registered(&self) -> BTreeMap<String, Registered> {
+        let nodes = self.nodes();
+        nodes.departed.iter().chain(&nodes.living).map(|(id, known)| (id.clone(), known.clone())).collect()
+    }
+
+    /// These are given nothing new, and no others.
+    pub fn set_draining(&self, draining: BTreeSet<String>) {
+        let mut nodes = self.nodes();
+        for (id, known) in &mut nodes.living {
+            known.node.draining = draining.contains(id);
+        }
+        nodes.draining = draining;
+        drop(nodes);
+        self.changed();
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// What the living nodes say is wrong with their tiers.
@@ -100,6 +210,28 @@ impl NodeTable {
             })
         });
         troubles.collect()
+    }
+
+    fn nodes(&self) -> MutexGuard<'_, Nodes> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the indexer of a node that registers waits for the end of another one, among those that live.
+fn standby<'n>(living: impl Iterator<Item = &'n Registered>, node: &NodeInfo) -> Result<bool, NotEntered> {
+    if !node.roles.iter().any(|role| role == INDEXER) {
+        return Ok(false);
+    }
+    let others = living.map(|other| &other.node).filter(|other| other.id != node.id);
+    let others = others.filter(|other| other.roles.iter().any(|role| role == INDEXER));
+    let (waiting, active): (Vec<&NodeInfo>, Vec<&NodeInfo>) = others.partition(|other| other.standby);
+    match (active.first(), waiting.first()) {
+        (Some(active), Some(standby)) => {
+            Err(NotEntered::ThirdIndexer { active: active.id.clone(), standby: standby.id.clone() })
+        }
+        (Some(_), None) => Ok(true),
+        // It waits by itself: another process has its directory.
+        (None, _) => Ok(node.standby),
     }
 }
 
@@ -118,11 +250,13 @@ mod tests {
     fn a_silent_node_is_forgotten_and_a_renewing_one_is_not() {
         let clock = Clock::manual(0);
         let table = NodeTable::new(clock.clone());
-        table.register(&node("a"));
+        table.register(&node("a")).unwrap();
         clock.advance(SILENCE_MS - 1);
-        assert_eq!(table.register(&node("b")).unwrap().len(), 2);
+        table.register(&node("b")).unwrap();
+        assert_eq!(table.all().len(), 2);
         clock.advance(1);
-        let ids: Vec<_> = table.register(&node("b")).unwrap().into_iter().map(|node| node.id).collect();
+        table.register(&node("b")).unwrap();
+        let ids: Vec<_> = table.all().into_iter().map(|node| node.id).collect();
         assert_eq!(ids, ["b"]);
     }
 
@@ -131,16 +265,16 @@ mod tests {
         let clock = Clock::manual(0);
         let table = NodeTable::new(clock.clone());
         let mut changes = table.changes();
-        table.register(&node("a"));
+        table.register(&node("a")).unwrap();
         assert!(changes.has_changed().unwrap());
         changes.mark_unchanged();
-        table.register(&node("a"));
+        table.register(&node("a")).unwrap();
         assert!(!changes.has_changed().unwrap());
-        table.register(&NodeInfo { address: "127.0.0.1:2".to_owned(), ..node("a") });
+        table.register(&NodeInfo { address: "127.0.0.1:2".to_owned(), ..node("a") }).unwrap();
         assert!(changes.has_changed().unwrap());
         changes.mark_unchanged();
         clock.advance(SILENCE_MS);
-        table.register(&node("b"));
+        table.register(&node("b")).unwrap();
         assert!(changes.has_changed().unwrap());
         changes.mark_unchanged();
         table.remove("b");
@@ -148,15 +282,40 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_with_whoever_told_of_it_last() {
-        let table = NodeTable::new(Clock::manual(0));
+    fn a_log_is_with_one_node_until_that_is_silent() {
+        let clock = Clock::manual(0);
+        let table = NodeTable::new(clock.clone());
         let saver = |id: &str, log_id: &str| NodeInfo { log_id: log_id.to_owned(), ..node(id) };
-        table.register(&saver("before", "log"));
-        table.register(&saver("other", "another log"));
-        table.register(&node("none"));
-        let nodes = table.register(&saver("after", "log")).unwrap();
+        table.register(&saver("before", "log")).unwrap();
+        table.register(&saver("other", "another log")).unwrap();
+        table.register(&node("none")).unwrap();
+        assert!(matches!(table.register(&saver("after", "log")), Err(NotEntered::LogOfAnother { .. })));
+        table.lost("before");
+        clock.advance(GRACE_MS);
+        table.register(&saver("after", "log")).unwrap();
+        let nodes = table.all();
         let with_log: Vec<_> = nodes.iter().filter(|node| node.log_id == "log").map(|node| node.id.as_str()).collect();
         assert_eq!((with_log, nodes.len()), (vec!["after"], 3));
+    }
+
+    #[test]
+    fn of_two_indexers_one_waits_until_the_other_is_gone_and_a_third_is_refused() {
+        let clock = Clock::manual(0);
+        let table = NodeTable::new(clock.clone());
+        let indexer = |id: &str| NodeInfo { roles: vec!["indexer".to_owned()], ..node(id) };
+        let waiting =
+            || -> Vec<String> { table.all().into_iter().filter(|node| node.standby).map(|node| node.id).collect() };
+        for id in ["b", "a", "b"] {
+            table.register(&indexer(id)).unwrap();
+        }
+        assert_eq!(waiting(), ["a"]);
+        let refusal = table.register(&indexer("c")).unwrap_err();
+        assert!(refusal.to_string().contains("node b") && refusal.to_string().contains("node a"), "{refusal}");
+        clock.advance(SUSPECT_MS);
+        table.register(&indexer("a")).unwrap();
+        assert_eq!(waiting(), [""; 0]);
+        table.register(&indexer("b")).unwrap();
+        assert_eq!(waiting(), ["b"]);
     }
 
     #[test]
@@ -164,10 +323,10 @@ mod tests {
         let clock = Clock::manual(0);
         let table = NodeTable::new(clock.clone());
         let trouble = Trouble { tier: "filesaver".to_owned(), reason: "no room".to_owned(), pauses: true };
-        table.register(&NodeInfo { troubles: vec![trouble.clone()], ..node("a") });
-        table.register(&NodeInfo { troubles: vec![trouble], ..node("b") });
+        table.register(&NodeInfo { troubles: vec![trouble.clone()], ..node("a") }).unwrap();
+        table.register(&NodeInfo { troubles: vec![trouble], ..node("b") }).unwrap();
         assert_eq!(table.troubles().len(), 2);
-        table.register(&node("a"));
+        table.register(&node("a")).unwrap();
         let nodes: Vec<_> = table.troubles().into_iter().map(|trouble| trouble.node).collect();
         assert_eq!(nodes, ["b"]);
         clock.advance(SILENCE_MS);

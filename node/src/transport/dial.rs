@@ -81,6 +81,11 @@ impl Dialer {
             .connect_with_connector_lazy(connect)
     }
 
+    /// A connection to this one.
+    pub fn channel_to(&self, target: Target) -> Channel {
+        self.channel(watch::channel(vec![target]).1)
+    }
+
     async fn connect_to_one(
         &self,
         mut targets: watch::Receiver<Vec<Target>>,

@@ -1,23 +1,15 @@
 //! The door for other nodes: gRPC over mutual TLS 1.3.
 //!
-//! A handshake runs in a task of its own and within a time, so a client that stays silent holds up nobody; how many may be
-//! open is bounded below, by [`Connections`]. A client without a certificate gets in as nobody: what it may call is for
+//! A client without a certificate gets in as nobody, and one whose node was removed to be told so: what they may call is for
 //! [`authorisation`](crate::authorisation) to say.
 
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use futures::Stream;
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic::transport::server::Connected;
@@ -25,15 +17,11 @@ use tonic::transport::server::Connected;
 use super::credentials::Credentials;
 use super::cut_off::CutOff;
 use super::severable::Severable;
-use super::{TransportError, connections, count_as_working, tcp_server};
+use super::{TransportError, connections, count_as_working, handshakes, tcp_server};
 use crate::authorisation;
-use crate::connections::{BoundedStream, Connection, Connections};
+use crate::connections::{BoundedStream, Connection};
 use crate::identity::{self, Peer};
 use crate::membership::Members;
-
-const HANDSHAKE_TAKES: Duration = Duration::from_secs(10);
-/// Connections with a finished handshake that wait to be served.
-const BACKLOG: usize = 16;
 
 /// What a request knows of the connection that it came by.
 #[derive(Clone)]
@@ -41,6 +29,8 @@ pub struct ConnectInfo {
     pub connection: Arc<Connection>,
     /// `None` for a client without a certificate.
     pub peer: Option<Peer>,
+    /// The certificate is valid, and its node is none any more.
+    pub is_removed: bool,
 }
 
 /// A connection of a node, or of somebody who wants to become one.
@@ -54,11 +44,6 @@ pub struct NodePort {
     pub members: Arc<Members>,
 }
 
-/// Binds the port, so that a wrong address is known before anything starts.
-pub async fn listen(address: SocketAddr) -> Result<TcpListener, TransportError> {
-    TcpListener::bind(address).await.map_err(|error| TransportError::Listen(address, error))
-}
-
 impl NodePort {
     /// Serves the services to those who may call them, until shutdown.
     pub async fn serve(
@@ -68,7 +53,9 @@ impl NodePort {
         shutdown: CancellationToken,
     ) -> Result<(), TransportError> {
         let Self { credentials, cut_off, members } = self;
-        let incoming = incoming(listener, connections(&shutdown), credentials, cut_off);
+        let incoming = handshakes::incoming("node port", listener, connections(&shutdown), move |stream| {
+            shake_hands(stream, credentials.clone(), cut_off.clone())
+        });
         let router = routes.prepare().into_axum_router().layer(from_fn_with_state(members, authorisation::check));
         let routes = Routes::from(router.layer(from_fn(count_as_working)));
         let stopped = shutdown.cancelled_owned();
@@ -76,57 +63,15 @@ impl NodePort {
     }
 }
 
-/// Everybody who has shaken hands.
-fn incoming(
-    listener: TcpListener,
-    connections: Connections,
-    credentials: Credentials,
-    cut_off: CutOff,
-) -> impl Stream<Item = io::Result<NodeStream>> + Send {
-    let (sender, receiver) = mpsc::channel(BACKLOG);
-    let accepting = async move {
-        loop {
-            let stream = connections.accept(&listener).await;
-            let (credentials, cut_off, sender) = (credentials.clone(), cut_off.clone(), sender.clone());
-            tokio::spawn(async move {
-                let from = stream.peer();
-                match timeout(HANDSHAKE_TAKES, shake_hands(stream, &credentials, &cut_off)).await {
-                    Ok(Ok(stream)) => drop(sender.send(Ok(stream)).await),
-                    Ok(Err(reason)) => tell(from, &reason),
-                    Err(_) => tell(from, "the handshake took too long"),
-                }
-            });
-        }
-    };
-    // Accepts for as long as somebody takes what was accepted.
-    let accepting = AbortOnDrop(tokio::spawn(accepting));
-    let streams = ReceiverStream::new(receiver);
-    tokio_stream::StreamExt::map(streams, move |stream| {
-        let _accepting = &accepting;
-        stream
-    })
-}
-
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-fn tell(from: SocketAddr, reason: &str) {
-    tracing::warn!(%from, reason, "refused a connection to the node port");
-}
-
-async fn shake_hands(stream: BoundedStream, credentials: &Credentials, cut_off: &CutOff) -> Result<NodeStream, String> {
+async fn shake_hands(stream: BoundedStream, credentials: Credentials, cut_off: CutOff) -> Result<NodeStream, String> {
     let acceptor = TlsAcceptor::from(credentials.server());
     let stream = acceptor.accept(stream).await.map_err(|error| error.to_string())?;
     let Some(certificate) = certificate(&stream) else { return Ok(Severable::never(stream)) };
     let peer = identity::peer(certificate).ok_or("its certificate names no node")?;
-    let admitted = cut_off.admit(peer.node_id.as_str());
-    let admitted = admitted.ok_or_else(|| format!("node {} was removed", peer.node_id))?;
-    Ok(Severable::new(stream, admitted))
+    match cut_off.admit(peer.node_id.as_str()) {
+        Some(admitted) => Ok(Severable::new(stream, admitted)),
+        None => Ok(Severable::never(stream)),
+    }
 }
 
 /// What the other side has shown, verified.
@@ -141,6 +86,7 @@ impl Connected for NodeStream {
     fn connect_info(&self) -> ConnectInfo {
         let stream = self.get_ref();
         let peer = certificate(stream).and_then(identity::peer);
-        ConnectInfo { connection: Arc::clone(stream.get_ref().0.connection()), peer }
+        let is_removed = peer.is_some() && !self.is_severable();
+        ConnectInfo { connection: Arc::clone(stream.get_ref().0.connection()), peer, is_removed }
     }
 }

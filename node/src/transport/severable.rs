@@ -25,6 +25,10 @@ impl<S> Severable<S> {
         Self { stream, node: None }
     }
 
+    pub fn is_severable(&self) -> bool {
+        self.node.is_some()
+    }
+
     pub fn get_ref(&self) -> &S {
         &self.stream
     }

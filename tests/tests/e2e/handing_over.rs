@@ -128,8 +128,7 @@ fn a_crawl_is_handed_over_where_the_tiers_run_in_several_processes() {
     let web = FakeWeb::start(FakeWebConfig::small(10));
     let (monitor, rest) = (Seine::new(), Seine::new());
     let server = monitor.start(&["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0"]);
-    let join = server.grpc();
-    let _node = rest.start(&["node", "--roles", "collector,analyser,filesaver,indexer", "--join", &join]);
+    let _node = rest.start_node(&monitor, &server.listen(), "collector,analyser,filesaver,indexer", &[]);
     let run = monitor.crawl(&web.url("/"), &["--delay", "0"]);
     assert_eq!((run.code, run.count("pages"), run.count("indexed")), (0, 11, 11), "{run:?}");
     assert_eq!(rest.documents("fake").len(), 11);

@@ -18,14 +18,14 @@ async fn twenty_kills_of_the_indexer_during_a_crawl_leave_every_page_in_the_inde
     let web = FakeWeb::start(FakeWebConfig::small(PAGES));
     let (monitors, savers, indexes, collectors) = (Seine::new(), Seine::new(), Seine::new(), Seine::new());
     let monitor = monitors.start(&["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0"]);
-    let join = monitor.grpc();
-    let _saver = savers.start(&["node", "--roles", "analyser,filesaver", "--join", &join]);
-    let _collector = collectors.start(&["node", "--roles", "collector", "--join", &join]);
+    let join = monitor.listen();
+    let _saver = savers.start_node(&monitors, &join, "analyser,filesaver", &[]);
+    let _collector = collectors.start_node(&monitors, &join, "collector", &[]);
     let url = web.url("/");
     let words = [&["crawls", "add", &url, "--name", "killed", "--delay", "0.02"], ALLOW_LOOPBACK.as_slice()].concat();
     let added = monitors.run(&words);
     assert!(added.status.success(), "{}", String::from_utf8_lossy(&added.stderr));
-    let indexer = || indexes.start(&["node", "--roles", "indexer", "--join", &join]);
+    let indexer = || indexes.start_node(&monitors, &join, "indexer", &[]);
     eventually(Duration::from_secs(60), "the crawl begins", async || web.requests().len() > 10).await;
     for _ in 0..KILLS {
         let running = indexer();

@@ -10,6 +10,7 @@ mod killing;
 mod killing_the_indexer;
 mod restarting;
 mod failing_disks;
+mod nodes;
 mod older_formats;
 mod rebuilding;
 mod damage;

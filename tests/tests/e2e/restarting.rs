@@ -30,8 +30,8 @@ impl Cluster {
     fn start() -> Self {
         let directories: Vec<Seine> = (0..COLLECTORS + 2).map(|_| Seine::new()).collect();
         let monitor = directories[0].start(&["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0"]);
-        let address = monitor.grpc();
-        let node = |directory: &Seine, roles: &str| directory.start(&["node", "--roles", roles, "--join", &address]);
+        let address = monitor.listen();
+        let node = |directory: &Seine, roles: &str| directory.start_node(&directories[0], &address, roles, &[]);
         let pages = node(&directories[1], "analyser,filesaver,indexer");
         let collectors = directories[2..].iter().map(|directory| node(directory, "collector")).collect();
         Self { directories, monitor: Some(monitor), address, _pages: pages, collectors }
@@ -42,7 +42,7 @@ impl Cluster {
     }
 
     fn start_monitor(&mut self) {
-        let words = ["serve", "--roles", "monitor", "--grpc", &self.address];
+        let words = ["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0", "--listen", &self.address];
         self.monitor = Some(self.directories[0].start(&words));
     }
 

@@ -36,8 +36,8 @@ impl Cluster {
     fn start() -> Self {
         let directories = Directories::default();
         let monitor = directories.monitor.start(&["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0"]);
-        let join = monitor.grpc();
-        let node = |seine: &Seine, roles: &str| seine.start(&["node", "--roles", roles, "--join", &join]);
+        let join = monitor.listen();
+        let node = |seine: &Seine, roles: &str| seine.start_node(&directories.monitor, &join, roles, &[]);
         let savers = [0, 1].map(|number| Some(node(&directories.savers[number], "filesaver")));
         let mut others: Vec<Running> =
             directories.analysers.iter().map(|analyser| node(analyser, "analyser")).collect();
@@ -48,8 +48,8 @@ impl Cluster {
     }
 
     fn start_saver(&mut self, number: usize) {
-        let words = ["node", "--roles", "filesaver", "--join", &self.join];
-        self.savers[number] = Some(self.directories.savers[number].start(&words));
+        let Directories { monitor, savers, .. } = &self.directories;
+        self.savers[number] = Some(savers[number].start_node(monitor, &self.join, "filesaver", &[]));
     }
 
     /// As `kill -9` does.
@@ -58,8 +58,8 @@ impl Cluster {
     }
 
     fn start_query(&self) -> Running {
-        let words = ["node", "--roles", "query", "--join", &self.join, "--http", "127.0.0.1:0"];
-        self.directories.index.start(&words)
+        let Directories { monitor, index, .. } = &self.directories;
+        index.start_node(monitor, &self.join, "query", &["--http", "127.0.0.1:0"])
     }
 
     fn run(&self, words: &[&str]) -> Result<String, String> {

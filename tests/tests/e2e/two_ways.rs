@@ -1,4 +1,4 @@
-//! The same crawl in one process over in-memory channels and in five processes over loopback ports gives the same.
+//! The same crawl in one process over in-memory channels and in five processes over mutual TLS gives the same.
 
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ async fn one_process_and_five_processes_gather_the_same_documents() {
 
     let (monitors, savers, indexes, collectors) = (Seine::new(), Seine::new(), Seine::new(), Seine::new());
     let monitor = monitors.start(&["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0"]);
-    let join = monitor.grpc();
-    let _saver = savers.start(&["node", "--roles", "analyser,filesaver", "--join", &join]);
-    let _indexer = indexes.start(&["node", "--roles", "indexer", "--join", &join]);
+    let join = monitor.listen();
+    let _saver = savers.start_node(&monitors, &join, "analyser,filesaver", &[]);
+    let _indexer = indexes.start_node(&monitors, &join, "indexer", &[]);
     let query = indexes.start(&["serve", "--roles", "query", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]);
-    let _collector = collectors.start(&["node", "--roles", "collector", "--join", &join]);
+    let _collector = collectors.start_node(&monitors, &join, "collector", &[]);
 
     let url = web.url("/");
     let words = [&["crawls", "add", &url, "--name", "five", "--delay", "0"], ALLOW_LOOPBACK.as_slice()].concat();

@@ -13,7 +13,7 @@ impl Bench {
             pauses,
         };
         let troubles = troubles.iter().map(trouble).collect();
-        self.keeper.nodes.register(&NodeInfo { id: "c".to_owned(), troubles, ..NodeInfo::default() });
+        self.keeper.nodes.register(&NodeInfo { id: "c".to_owned(), troubles, ..NodeInfo::default() }).unwrap();
         self.keeper.look_after_things().unwrap();
         self.keeper.grant_ready().unwrap();
     }

@@ -76,7 +76,7 @@ pub async fn examine(directory: &Crawled, harm: &Harm) {
         Filesaver::open(&data.join("filesaver"), config).unwrap_or_else(|error| panic!("{harm:?}: {error}"));
     let (dialer, listener) = transport::in_memory();
     let stop = CancellationToken::new();
-    let serving = tokio::spawn(transport::serve(Routes::new(filesaver.service()), None, listener, stop.clone()));
+    let serving = tokio::spawn(transport::serve(Routes::new(filesaver.service()), listener, stop.clone()));
     let config = IndexerConfig { commit_interval: Duration::from_secs(3600), ..IndexerConfig::default() };
     let indexer = Indexer::open(&data.join("index"), config).unwrap_or_else(|error| panic!("{harm:?}: {error}"));
     let filesavers = Filesavers::of([(filesaver.log_id().to_owned(), dialer.channel())]);

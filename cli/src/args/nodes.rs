@@ -1,0 +1,178 @@
+//! Flags of `seine nodes`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::{Role, Target};
+
+#[derive(Args)]
+pub struct NodesArguments {
+    #[command(subcommand)]
+    pub command: NodesCommand,
+}
+
+#[derive(Subcommand)]
+pub enum NodesCommand {
+    /// All nodes, a line each
+    List {
+        /// Those that were removed, too
+        #[arg(long)]
+        removed: bool,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// One node in full
+    Show {
+        node: String,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Let a node finish what it has, and give it nothing more
+    Drain {
+        node: String,
+        /// Let it work again
+        #[arg(long)]
+        undo: bool,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Cut a node off: its certificate is worth nothing any more, and its open connections end
+    Remove {
+        node: String,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Give a node labels, such as room=3; without any, take all away
+    Label {
+        node: String,
+        #[arg(value_name = "NAME=VALUE", value_parser = label)]
+        labels: Vec<(String, String)>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Change what holds for one node while it runs
+    #[command(after_help = "Examples:
+  seine nodes set hasty-otter --log collector=debug
+  seine nodes set hasty-otter --hosts 4-64        between these, by the load
+  seine nodes set hasty-otter --hosts default     as its own settings have it")]
+    Set {
+        node: String,
+        /// What it logs, as [log] level
+        #[arg(long, value_name = "LEVEL")]
+        log: Option<String>,
+        /// Hosts that its collector works on at once
+        #[arg(long, value_name = "N-M", value_parser = range)]
+        hosts: Option<Range>,
+        /// Threads that analyse pages
+        #[arg(long, value_name = "N-M", value_parser = range)]
+        analysis_threads: Option<Range>,
+        /// Processes that convert documents
+        #[arg(long, value_name = "N-M", value_parser = range)]
+        converters: Option<Range>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Replace the root certificate of the cluster without stopping it
+    RotateCa {
+        /// End the trust in the root before at once; nodes that have not renewed since must join again
+        #[arg(long)]
+        finish: bool,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Tokens with which machines join
+    #[command(subcommand)]
+    Token(TokenCommand),
+}
+
+#[derive(Subcommand)]
+pub enum TokenCommand {
+    /// Make a token and print the line to run on another machine
+    Create {
+        /// What whoever joins by it may run [default: every role]
+        #[arg(long, value_name = "ROLE,…", value_delimiter = ',')]
+        roles: Vec<Role>,
+        /// How long it can be used, such as 30m, 24h or 7d
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = ttl)]
+        ttl: Duration,
+        /// How many machines may join by it
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        uses: u32,
+        /// Give this node a new certificate under its old name instead, because it was locked or lost its key
+        #[arg(long, value_name = "NODE", conflicts_with = "roles")]
+        node: Option<String>,
+        /// Name or address under which other machines reach this one [default: [node] advertise, or where it listens]
+        #[arg(long, value_name = "HOST")]
+        host: Option<String>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// All tokens, without their secrets
+    List {
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Let nobody join by a token any more; those who did stay
+    Revoke {
+        /// As `list` shows it
+        id: String,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+/// What a limit may be; `None` for the node's own setting.
+pub type Range = Option<(u32, u32)>;
+
+fn range(text: &str) -> Result<Range, String> {
+    if text == "default" {
+        return Ok(None);
+    }
+    let number = |part: &str| {
+        part.trim().parse::<u32>().map_err(|_| format!("{text:?} is not a range; write 8, 4-64 or default"))
+    };
+    match text.split_once('-') {
+        Some((least, most)) => Ok(Some((number(least)?, number(most)?))),
+        None => number(text).map(|exactly| Some((exactly, exactly))),
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(format!("{text:?} is not a label; write NAME=VALUE, such as room=3")),
+    }
+}
+
+fn ttl(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is not a time; write a number with s, m, h or d, such as 24h");
+    let (number, unit) = text.split_at(text.len().saturating_sub(text.chars().last().map_or(0, char::len_utf8)));
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 24 * 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_ranges_and_labels_are_read_or_refused_with_an_example() {
+        assert_eq!(ttl("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(ttl("7d"), Ok(Duration::from_secs(7 * 86_400)));
+        for wrong in ["", "24", "h", "-1h", "24 h", "1é", "99999999999999999999d"] {
+            assert!(ttl(wrong).unwrap_err().contains("24h"), "{wrong}");
+        }
+        assert_eq!((range("4-64"), range("8"), range("default")), (Ok(Some((4, 64))), Ok(Some((8, 8))), Ok(None)));
+        assert!(range("few").is_err() && range("4-").is_err());
+        assert_eq!(label("room=3"), Ok(("room".to_owned(), "3".to_owned())));
+        assert!(label("room").is_err() && label("=3").is_err());
+    }
+}

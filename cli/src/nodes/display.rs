@@ -1,0 +1,205 @@
+//! Nodes and tokens as people and scripts see them.
+
+use seine_proto::monitor::v1::{Bounds, Figures, JoinToken, NodeSettings, NodeState, NodeStatus};
+use serde_json::{Value, json};
+
+use super::labels_text;
+use crate::args::Target;
+use crate::failure::{Failure, Result};
+use crate::output::time_text;
+
+pub fn state_name(state: NodeState) -> &'static str {
+    match state {
+        NodeState::Unspecified => "unknown",
+        NodeState::Joining => "joining",
+        NodeState::Idle => "idle",
+        NodeState::Working => "working",
+        NodeState::Suspect => "suspect",
+        NodeState::Dead => "dead",
+        NodeState::Draining => "draining",
+        NodeState::Removed => "removed",
+    }
+}
+
+pub fn nodes(nodes: &[NodeStatus], target: &Target) -> Result<()> {
+    if target.json {
+        say!("{}", Value::Array(nodes.iter().map(shown).collect()));
+        return Ok(());
+    }
+    for status in nodes {
+        say!("{}", line(status));
+    }
+    Ok(())
+}
+
+fn line(status: &NodeStatus) -> String {
+    let node = status.node.clone().unwrap_or_default();
+    let Figures { cpu_percent, memory_bytes, pages_per_second, .. } = status.figures.clone().unwrap_or_default();
+    let mut parts = vec![format!("{:<22} {:<9} {}", node.id, state_name(status.state()), node.roles.join(","))];
+    if status.is_monitor {
+        parts.push("(this server)".to_owned());
+    }
+    if node.standby {
+        parts.push("(standby indexer)".to_owned());
+    }
+    if !node.address.is_empty() {
+        parts.push(format!("at {}", node.address));
+    }
+    if memory_bytes > 0 {
+        let megabytes = memory_bytes / 1_000_000;
+        parts.push(format!("{cpu_percent:.0} % CPU, {megabytes} MB, {pages_per_second:.1} pages/s"));
+    }
+    if status.leases > 0 {
+        parts.push(format!("{} hosts", status.leases));
+    }
+    if !status.labels.is_empty() {
+        parts.push(labels_text(&status.labels));
+    }
+    if !status.reason.is_empty() {
+        parts.push(status.reason.clone());
+    }
+    for trouble in &node.troubles {
+        parts.push(format!("the {} is not well: {}", trouble.tier, trouble.reason));
+    }
+    parts.join("  ")
+}
+
+pub fn node(status: Option<&NodeStatus>, target: &Target) -> Result<()> {
+    let status = status.ok_or_else(|| Failure::failed("the monitor did not say how the node is"))?;
+    if target.json {
+        say!("{}", shown(status));
+        return Ok(());
+    }
+    say!("{}", line(status));
+    let figures = status.figures.clone().unwrap_or_default();
+    let tell = |name: &str, value: String| {
+        if !value.is_empty() {
+            say!("  {name:<18} {value}");
+        }
+    };
+    tell("version", status.version.clone());
+    tell("joined", time_text(status.joined_at_ms).unwrap_or_default());
+    tell("certificate until", time_text(status.certificate_ends_at_ms).unwrap_or_default());
+    tell(
+        "last sign of life",
+        if status.silent_ms < 0 { String::new() } else { format!("{:.1} s ago", status.silent_ms as f64 / 1000.0) },
+    );
+    if status.figures.is_some() {
+        tell("running", format!("{} s", figures.running_seconds));
+        tell("CPU", format!("{:.0} % of one core", figures.cpu_percent));
+        tell("memory", format!("{} MB", figures.memory_bytes / 1_000_000));
+        tell("open files", format!("{} of {}", figures.open_files, figures.max_open_files));
+        let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+        tell(
+            "disk",
+            format!("{:.1} of {:.1} GB free", gigabytes(figures.disk_free_bytes), gigabytes(figures.disk_total_bytes)),
+        );
+        tell("bandwidth", format!("{:.0} kB/s", figures.bytes_per_second / 1000.0));
+        tell("pages", format!("{} ({:.1} per second)", figures.pages, figures.pages_per_second));
+        tell("links", format!("{:.1} per second", figures.urls_per_second));
+        tell("hosts at work", figures.hosts_at_work.max(status.leases.into()).to_string());
+        let mut queues: Vec<_> = figures.queues.iter().collect();
+        queues.sort();
+        queues.into_iter().for_each(|(name, size)| tell(&format!("queue {name}"), size.to_string()));
+        figures.limits.iter().for_each(|limit| tell("at its limit", limit.clone()));
+    }
+    tell("log", node_log(status));
+    if let Some(settings) = &status.settings {
+        tell("set", settings_text(settings));
+    }
+    Ok(())
+}
+
+fn node_log(status: &NodeStatus) -> String {
+    status.node.as_ref().map(|node| node.log_id.clone()).unwrap_or_default()
+}
+
+fn settings_text(settings: &NodeSettings) -> String {
+    let bounds =
+        |name: &str, bounds: Option<Bounds>| bounds.map(|Bounds { least, most }| format!("{name} {least}-{most}"));
+    let log = settings.log.as_ref().map(|level| format!("log {level}"));
+    let parts = [
+        log,
+        bounds("hosts", settings.hosts),
+        bounds("analysis threads", settings.analysis_threads),
+        bounds("converters", settings.converters),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn shown(status: &NodeStatus) -> Value {
+    let node = status.node.clone().unwrap_or_default();
+    let troubles = node.troubles.iter().map(|trouble| json!({ "tier": trouble.tier, "reason": trouble.reason }));
+    let figures = status.figures.as_ref().map(|figures| {
+        json!({
+            "running_seconds": figures.running_seconds,
+            "cpu_percent": figures.cpu_percent,
+            "memory_bytes": figures.memory_bytes,
+            "open_files": figures.open_files,
+            "max_open_files": figures.max_open_files,
+            "disk_free_bytes": figures.disk_free_bytes,
+            "disk_total_bytes": figures.disk_total_bytes,
+            "bytes_per_second": figures.bytes_per_second,
+            "pages": figures.pages,
+            "pages_per_second": figures.pages_per_second,
+            "urls_per_second": figures.urls_per_second,
+            "hosts_at_work": figures.hosts_at_work.max(status.leases.into()),
+            "queues": figures.queues,
+            "limits": figures.limits,
+        })
+    });
+    let bounds = |bounds: Option<Bounds>| bounds.map(|Bounds { least, most }| json!([least, most]));
+    let settings = status.settings.clone().unwrap_or_default();
+    json!({
+        "id": node.id,
+        "state": state_name(status.state()),
+        "reason": status.reason,
+        "roles": node.roles,
+        "address": node.address,
+        "log": node.log_id,
+        "standby": node.standby,
+        "monitor": status.is_monitor,
+        "troubles": troubles.collect::<Vec<_>>(),
+        "labels": status.labels,
+        "version": status.version,
+        "joined_at": time_text(status.joined_at_ms),
+        "certificate_until": time_text(status.certificate_ends_at_ms),
+        "silent_ms": (status.silent_ms >= 0).then_some(status.silent_ms),
+        "leases": status.leases,
+        "figures": figures,
+        "settings": {
+            "log": settings.log,
+            "hosts": bounds(settings.hosts),
+            "analysis_threads": bounds(settings.analysis_threads),
+            "converters": bounds(settings.converters),
+        },
+    })
+}
+
+pub fn tokens(tokens: &[JoinToken], target: &Target) -> Result<()> {
+    if target.json {
+        let shown = |token: &JoinToken| {
+            json!({
+                "id": token.id, "roles": token.roles, "uses": token.uses, "uses_left": token.uses_left,
+                "revoked": token.revoked, "created_at": time_text(token.created_at_ms),
+                "expires_at": time_text(token.expires_at_ms), "node": token.node,
+            })
+        };
+        say!("{}", Value::Array(tokens.iter().map(shown).collect()));
+        return Ok(());
+    }
+    for token in tokens {
+        let roles = if token.roles.is_empty() { "every role".to_owned() } else { token.roles.join(",") };
+        let standing = match token {
+            token if token.revoked => "revoked".to_owned(),
+            token => format!("{} of {} uses left", token.uses_left, token.uses),
+        };
+        let until = time_text(token.expires_at_ms).unwrap_or_default();
+        let of_node = if token.node.is_empty() { String::new() } else { format!("  for node {}", token.node) };
+        say!("{}  {roles}  {standing}  until {until}{of_node}", token.id);
+    }
+    if tokens.is_empty() {
+        eprintln!("there is no join token; `seine nodes token create` makes one");
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! This process among others: who it is, how it reaches them, and how they reach it.
+//!
+//! Three kinds: *alone*, such as `seine crawl`; the *Monitor's*, which has the books of the nodes and which others join; a *node*,
+//! which has joined. A process with the Monitor has the books whether others may join or not, so that they can be worked on.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use seine_common::clock::Clock;
+use seine_common::data_dir::DataDir;
+use seine_node::identity::OwnIdentity;
+use seine_node::membership::{Channels, Members};
+use seine_node::registry::Registry;
+use seine_node::renewal::Renewal;
+use seine_node::transport;
+use seine_node::transport::credentials::Credentials;
+use seine_node::transport::cut_off::CutOff;
+use seine_node::transport::dial::{Dialer, Target};
+use seine_node::transport::forward::{Forwarding, Way};
+use seine_node::transport::node_port::NodePort;
+use tokio::net::TcpListener;
+use tonic::Status;
+use tonic::transport::Channel;
+
+use crate::args::Role;
+use crate::failure::{Failure, Result};
+
+/// Where the Monitor's books are, and what processes keep of their identities.
+const AUTHORITY_DIR: &str = "authority";
+const IDENTITY_DIR: &str = "identity";
+/// The roots that the nodes trust, for programs at a user port that shows the cluster's certificate.
+pub const ROOTS_FILE: &str = "ca.pem";
+const DEFAULT_LISTEN: &str = "127.0.0.1:7071";
+/// The id of a process that talks to nobody.
+const ALONE: &str = "local";
+
+/// What a process is to others.
+pub enum Place {
+    Alone,
+    /// Others may join at this address; `None` for the usual one, or another where that is taken.
+    Monitor {
+        listen: Option<SocketAddr>,
+    },
+    Node(Box<Joined>),
+}
+
+/// A node that has joined, and is bound to where others will reach it.
+pub struct Joined {
+    pub own: OwnIdentity,
+    pub identity: PathBuf,
+    /// HOST:PORT.
+    pub monitor: String,
+    pub listener: TcpListener,
+    /// As others reach it.
+    pub address: String,
+}
+
+pub struct Cluster {
+    pub node_id: String,
+    pub channels: Channels,
+    pub cut_off: CutOff,
+    pub registry: Option<Registry>,
+    pub credentials: Option<Credentials>,
+    pub renewal: Option<Renewal>,
+    /// The Monitor, where it is elsewhere.
+    pub monitor: Option<(String, Channel)>,
+    pub node_port: Option<(NodePort, TcpListener)>,
+    /// Of the node port, as it is told to others; empty where there is none.
+    pub address: String,
+    pub listens_at: Option<SocketAddr>,
+}
+
+/// The directory in which a process with these roles keeps its identity: processes of other roles may use the same data
+/// directory at the same time.
+pub fn identity_dir(data: &DataDir, roles: &BTreeSet<&'static str>) -> PathBuf {
+    let name = match roles.contains(Role::Monitor.name()) {
+        true => Role::Monitor.name().to_owned(),
+        false => roles.iter().copied().collect::<Vec<_>>().join("+"),
+    };
+    data.root().join(IDENTITY_DIR).join(name)
+}
+
+impl Cluster {
+    pub async fn open(
+        roles: &BTreeSet<&'static str>,
+        data: &DataDir,
+        place: Place,
+        advertise: Option<&str>,
+    ) -> Result<Self> {
+        let mut registry = None;
+        let mut renewal = None;
+        if roles.contains(Role::Monitor.name()) {
+            let (books, own) = open_books(data, roles)?;
+            registry = Some(books);
+            renewal = Some(own);
+        }
+        let (mut monitor, mut listener, mut address) = (None, None, String::new());
+        match place {
+            Place::Alone => {}
+            Place::Monitor { listen } => {
+                let bound = listen_for_nodes(listen).await?;
+                let local = bound.local_addr().map_err(Failure::failed)?;
+                address = advertised(advertise, local);
+                listener = Some(bound);
+            }
+            Place::Node(joined) => {
+                let credentials = Credentials::new(&joined.own).map_err(Failure::failed)?;
+                renewal = Some(Renewal { own: joined.own, directory: joined.identity, credentials });
+                (listener, address) = (Some(joined.listener), joined.address);
+                monitor = Some(joined.monitor);
+            }
+        }
+        let credentials = renewal.as_ref().map(|renewal: &Renewal| renewal.credentials.clone());
+        let node_id = renewal.as_ref().map_or_else(|| ALONE.to_owned(), |renewal| renewal.own.node.to_string());
+        let cut_off = CutOff::default();
+        let Some((credentials, listener)) = credentials.clone().zip(listener) else {
+            let channels = Channels::default();
+            let (monitor, node_port, listens_at) = (None, None, None);
+            return Ok(Self {
+                node_id,
+                channels,
+                cut_off,
+                registry,
+                credentials,
+                renewal,
+                monitor,
+                node_port,
+                address,
+                listens_at,
+            });
+        };
+        let members = std::sync::Arc::<Members>::default();
+        let dialer = Dialer::new(credentials.clone(), cut_off.clone());
+        let monitor = monitor.map(|address| {
+            let channel = dialer.channel_to(Target::monitor(&address));
+            (address, channel)
+        });
+        let channels = Channels::new(members.clone(), dialer);
+        let listens_at = listener.local_addr().ok();
+        let port = NodePort { credentials: credentials.clone(), cut_off: cut_off.clone(), members };
+        let (credentials, node_port) = (Some(credentials), Some((port, listener)));
+        Ok(Self { node_id, channels, cut_off, registry, credentials, renewal, monitor, node_port, address, listens_at })
+    }
+
+    /// What somebody at the user port asks of tiers that are not here.
+    pub fn forwarding(&self, roles: &BTreeSet<&'static str>, own_log: Option<String>) -> Forwarding {
+        let (channels, filesavers) = (self.channels.clone(), self.channels.filesavers().clone());
+        let elsewhere = |role: Role| {
+            let channel = (!roles.contains(role.name())).then(|| self.channels.channel(role.name())).flatten();
+            channel.map(|channel| (role, channel))
+        };
+        let (indexer, query) = (elsewhere(Role::Indexer), elsewhere(Role::Query));
+        let to = move |tier: &Option<(Role, Channel)>| match tier {
+            None => Way::Here,
+            Some((role, channel)) if channels.has(role.name()) => Way::To(channel.clone()),
+            Some((role, _)) => Way::Nowhere(nobody_runs(*role)),
+        };
+        Forwarding::new(move |path, log| {
+            if path.starts_with("/seine.indexer.") {
+                return to(&indexer);
+            }
+            if path.starts_with("/seine.query.") {
+                return to(&query);
+            }
+            if !path.starts_with("/seine.filesaver.")
+                || (log.is_none() && own_log.is_some())
+                || log == own_log.as_deref()
+            {
+                return Way::Here;
+            }
+            let known = filesavers.all();
+            match log {
+                Some(log) => match known.get(log) {
+                    Some(route) => Way::To(route.channel.clone()),
+                    None => Way::Nowhere(Status::unavailable(format!("the filesaver with log {log} does not run"))),
+                },
+                None => match known.into_values().next() {
+                    Some(route) => Way::To(route.channel),
+                    None => Way::Nowhere(nobody_runs(Role::Filesaver)),
+                },
+            }
+        })
+    }
+}
+
+fn nobody_runs(role: Role) -> Status {
+    let name = role.name();
+    Status::unavailable(format!("no node runs the {name}; start one with `seine node --roles {name} --join ADDR`"))
+}
+
+fn open_books(data: &DataDir, roles: &BTreeSet<&'static str>) -> Result<(Registry, Renewal)> {
+    let registry = Registry::open(&data.root().join(AUTHORITY_DIR), Clock::System).map_err(Failure::failed)?;
+    let directory = identity_dir(data, roles);
+    let names = roles.iter().map(|role| (*role).to_owned()).collect();
+    let own = registry.with(|registrar, now| registrar.own_identity(&directory, &names, now));
+    let own = own.map_err(Failure::failed)?;
+    let credentials = Credentials::new(&own).map_err(Failure::failed)?;
+    let roots = registry.with(|registrar, now| registrar.trusted_roots_pem(now));
+    let path = data.root().join(ROOTS_FILE);
+    seine_common::data_dir::write_atomically(&path, roots.as_bytes(), 0o644)
+        .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
+    Ok((registry, Renewal { own, directory, credentials }))
+}
+
+/// A second server on the same machine gets a port of its own, unless it was told which.
+async fn listen_for_nodes(listen: Option<SocketAddr>) -> Result<TcpListener> {
+    if let Some(address) = listen {
+        return Ok(transport::listen(address).await?);
+    }
+    let usual: SocketAddr = DEFAULT_LISTEN.parse().expect("it is an address");
+    match transport::listen(usual).await {
+        Ok(listener) => Ok(listener),
+        Err(error) => {
+            let listener = transport::listen(SocketAddr::new(usual.ip(), 0)).await?;
+            let address = listener.local_addr().map_err(Failure::failed)?;
+            tracing::warn!("{error} Nodes join at {address} instead; --listen chooses another address.");
+            Ok(listener)
+        }
+    }
+}
+
+/// The address as others are told: a name without a port gets that of the listener.
+pub fn advertised(advertise: Option<&str>, local: SocketAddr) -> String {
+    match advertise {
+        Some(name) if name.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) => name.to_owned(),
+        Some(name) => format!("{name}:{}", local.port()),
+        None => local.to_string(),
+    }
+}

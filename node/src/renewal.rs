@@ -1,0 +1,147 @@
+//! Keeps the certificate of this process from ending: a node asks the Monitor for the next one, the Monitor signs its own.
+//!
+//! A node renews at a random moment of the second half of the certificate's life, and at once when another root signs. What it
+//! trusts is told with every answer of the Monitor and counts from the next connection on.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use seine_common::clock::Clock;
+use seine_proto::node::v1::RenewRequest;
+use seine_proto::node::v1::membership_client::MembershipClient;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use crate::identity::{OwnIdentity, PendingRequest};
+use crate::joining;
+use crate::registry::Registry;
+use crate::transport::credentials::Credentials;
+
+/// How often it is looked whether it is time: clocks may be set, and machines sleep.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// Nodes that learn of a new root all at once do not all ask at once.
+const SPREAD: Duration = Duration::from_secs(3);
+const ANSWER_TAKES: Duration = Duration::from_secs(10);
+
+/// The identity of this process, where it is kept and where it is used.
+pub struct Renewal {
+    pub own: OwnIdentity,
+    pub directory: PathBuf,
+    pub credentials: Credentials,
+}
+
+impl Renewal {
+    /// For a node: asks the Monitor.
+    pub async fn of_node(
+        mut self,
+        monitor: Channel,
+        mut roots: watch::Receiver<Vec<CertificateDer<'static>>>,
+        stopped: CancellationToken,
+    ) -> Result<(), Infallible> {
+        let mut client = MembershipClient::new(monitor);
+        // Drawn once for each certificate.
+        let mut dice = rand::random::<f64>();
+        let mut has_failed = false;
+        loop {
+            let told = roots.borrow_and_update().clone();
+            if !told.is_empty() && told != self.own.roots {
+                self.trust(told).await;
+                sleep(SPREAD.mul_f64(rand::random())).await;
+            }
+            if Clock::System.now_ms() >= self.own.renew_at_ms(dice) {
+                match self.renew(&mut client).await {
+                    Ok(()) => {
+                        (dice, has_failed) = (rand::random(), false);
+                        tracing::info!(generation = self.own.generation, "renewed this node's certificate");
+                    }
+                    // Told once; the Monitor says why in its own log each time.
+                    Err(reason) if !has_failed => {
+                        has_failed = true;
+                        tracing::warn!(reason, "this node's certificate could not be renewed; trying again");
+                    }
+                    Err(_) => {}
+                }
+            }
+            tokio::select! {
+                () = stopped.cancelled() => return Ok(()),
+                _ = roots.changed() => {}
+                () = sleep(LOOK_EVERY) => {}
+            }
+        }
+    }
+
+    async fn trust(&mut self, roots: Vec<CertificateDer<'static>>) {
+        self.own.roots = roots;
+        if let Err(reason) = self.keep().await {
+            tracing::warn!(reason, "what the Monitor says is to be trusted could not be kept");
+        }
+    }
+
+    async fn renew(&mut self, client: &mut MembershipClient<Channel>) -> Result<(), String> {
+        let directory = self.directory.clone();
+        let pending = blocking(move || PendingRequest::open_or_draw(&directory)).await?;
+        let signing_request = pending.request_der().map_err(|error| error.to_string())?;
+        let request = RenewRequest { signing_request: signing_request.into(), generation: self.own.generation };
+        let answer = timeout(ANSWER_TAKES, client.renew(request)).await.map_err(|_| "the Monitor does not answer")?;
+        let answer = answer.map_err(|status| status.message().to_owned())?.into_inner();
+        let (cluster, node) = (self.own.cluster.to_string(), self.own.node.to_string());
+        let admitted = joining::admitted(&cluster, &node, answer.certificate.unwrap_or_default());
+        let admitted = admitted.ok_or("the Monitor's answer makes no sense")?;
+        self.own = pending.complete(admitted, &self.own.joined_at).map_err(|error| error.to_string())?;
+        self.keep().await
+    }
+
+    /// On disk before it is shown to anybody.
+    async fn keep(&self) -> Result<(), String> {
+        let (own, directory) = (self.own.clone(), self.directory.clone());
+        blocking(move || own.save(&directory)).await?;
+        self.credentials.replace(&self.own).map_err(|error| error.to_string())
+    }
+
+    /// For the Monitor: signs its own.
+    pub async fn of_monitor(
+        mut self,
+        registry: Registry,
+        mut changes: watch::Receiver<u64>,
+        stopped: CancellationToken,
+    ) -> Result<(), Infallible> {
+        loop {
+            let directory = self.directory.clone();
+            let now = registry.change(move |registrar, now| registrar.own_identity(&directory, &[].into(), now)).await;
+            match now {
+                Ok(own) if own.generation != self.own.generation || own.roots != self.own.roots => {
+                    self.own = own;
+                    if let Err(error) = self.credentials.replace(&self.own) {
+                        tracing::error!(%error, "the Monitor's new certificate cannot be used");
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => tracing::error!(%error, "the Monitor's certificate could not be renewed"),
+            }
+            // What has changed may be the root, and then the nodes are to hear of it first.
+            let woken = async {
+                tokio::select! {
+                    _ = changes.changed() => sleep(SPREAD).await,
+                    () = sleep(LOOK_EVERY) => {}
+                }
+            };
+            tokio::select! {
+                () = stopped.cancelled() => return Ok(()),
+                () = woken => {}
+            }
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static, E: ToString + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
