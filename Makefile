@@ -30,6 +30,7 @@ test: export SEINE_PYWB := $(VENV)/bin
 test bench: export SEINE_CHROMIUM := /usr/bin/chromium
 test: export SEINE_SCHEMATHESIS := $(VENV)/bin/schemathesis
 test: export SEINE_PYTHON := $(VENV)/bin/python
+test: export SEINE_PROMTOOL := $(CACHE)/prometheus/usr/bin/promtool
 bench: export SEINE_SCRAPY := $(VENV)/bin/scrapy
 
 help: ## List the targets
@@ -42,6 +43,7 @@ test: deps-test claim ## Check the format, lint, build and run all tests
 	@scripts/timed format cargo fmt --all --check
 	@scripts/timed lint cargo clippy --release --workspace --all-targets -- -D warnings
 	@scripts/timed build cargo build --release --workspace
+	@SEINE_PROGRAM='$(CARGO_TARGET_DIR)/release/seine' scripts/timed deploy scripts/check-deploy.sh
 	@scripts/timed tests cargo test --release --workspace
 
 bench: deps-bench ## Measure crawls, stages and search; with AGAINST=REV crawl in turns with that revision
@@ -80,7 +82,8 @@ deps-build:
 	@scripts/deps.sh g++ libclang-dev ca-certificates
 
 deps-test:
-	@scripts/deps.sh g++ libclang-dev ca-certificates curl openssl python3-venv chromium fonts-noto-cjk
+	@scripts/deps.sh g++ libclang-dev ca-certificates curl openssl python3-venv chromium fonts-noto-cjk systemd
+	@scripts/deps.sh --unpack '$(CACHE)/prometheus' prometheus
 	@scripts/node.sh
 	@scripts/deps.sh --rust-component fmt clippy
 	@scripts/venv.sh '$(VENV)' scripts/requirements-test.txt

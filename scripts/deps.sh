@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages named that are not installed yet; touches nothing when all are there.
+# With --unpack DIR PACKAGE: puts what is in the package below DIR instead of installing it. For packages that would bring a
+# service, which would run from then on, and of which we want one program.
 # With --rust-component: checks that the cargo commands named exist. Toolchains are never downloaded from here.
 set -euo pipefail
 
@@ -13,11 +15,39 @@ if [[ ${1:-} == --rust-component ]]; then
   exit 0
 fi
 
+directory=
+if [[ ${1:-} == --unpack ]]; then
+  directory=$2
+  [[ ! -e $directory ]] || exit 0
+  shift 2
+fi
+
 missing=()
 for package in "$@"; do
-  [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true) == installed ]] || missing+=("$package")
+  [[ -z $directory && $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true) == installed ]] ||
+    missing+=("$package")
 done
 ((${#missing[@]})) || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  echo "There is no apt-get here; install what Debian calls ${missing[*]} with your own package manager." >&2
+  exit 1
+fi
+
+# Needs no root, unless the lists of packages are missing or too old.
+unpack() {
+  local partial=$directory.partial
+  rm -rf "$partial"
+  mkdir -p "$partial"
+  (cd "$partial" && apt-get -qq download "${missing[@]}" </dev/null 2>"$partial/said") || return 1
+  for package in "$partial"/*.deb; do dpkg-deb -x "$package" "$partial" 2>>"$partial/said" || return 1; done
+  rm "$partial"/*.deb "$partial/said"
+  mv "$partial" "$directory"
+}
+if [[ -n $directory ]]; then
+  echo "unpacking ${missing[*]}" >&2
+  if unpack; then exit 0; fi
+fi
 
 as_root=()
 if ((EUID != 0)); then
@@ -27,13 +57,14 @@ if ((EUID != 0)); then
   fi
   as_root=(sudo)
 fi
-if ! command -v apt-get >/dev/null; then
-  echo "There is no apt-get here; install what Debian calls ${missing[*]} with your own package manager." >&2
-  exit 1
-fi
 
-echo "installing ${missing[*]}" >&2
 # Another installation may be under way: wait for it instead of failing.
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
-"${apt[@]}" update </dev/null
-"${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >/dev/null
+if [[ -n $directory ]]; then
+  "${apt[@]}" update </dev/null
+  unpack || { cat "$directory.partial/said" >&2; exit 1; }
+else
+  echo "installing ${missing[*]}" >&2
+  "${apt[@]}" update </dev/null
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >/dev/null
+fi

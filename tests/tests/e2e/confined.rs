@@ -6,7 +6,7 @@ use seine_tests::LiveWeb;
 use seine_tests::sandbox::{ALLOW_LOOPBACK, Seine};
 use seine_tests::system_calls;
 
-const UNIT: &str = include_str!("../../../deploy/seine.service");
+const UNIT: &str = include_str!("../../../deploy/systemd/seine.service");
 const PDF: &[u8] = include_bytes!("../../../analyser/tests/data/drawn.pdf");
 
 fn web() -> LiveWeb {
