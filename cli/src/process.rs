@@ -31,6 +31,7 @@ use seine_indexer::Indexer;
 use seine_monitor::crawl::defaults::defaults;
 use seine_monitor::keeper::Durability;
 use seine_monitor::{Monitor, MonitorConfig};
+use seine_node::health::HealthBoard;
 use seine_node::membership::{self, Directory, Filesavers, NodeTable, OwnLog};
 use seine_node::transport::{self, MemoryDialer};
 use seine_query::QueryService;
@@ -246,6 +247,11 @@ impl Process {
     /// Returns when a tier has ended that nobody asked to: the process cannot go on.
     pub fn failure(&self) -> impl Future<Output = Failure> + Send + 'static {
         self.supervisor.failure()
+    }
+
+    /// How the tiers are.
+    pub fn health(&self) -> HealthBoard {
+        self.supervisor.board.clone()
     }
 
     /// Watches over something more, which belongs to the caller.

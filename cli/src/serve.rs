@@ -1,8 +1,9 @@
-//! `seine serve`: the tiers asked for, with the search page when the query is among them, until Ctrl-C.
+//! `seine serve`: the tiers asked for, until Ctrl-C. By HTTP it serves the search page, when the query is among them, and
+//! what those ask who watch over the process.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 use seine_common::config::Config;
@@ -15,6 +16,9 @@ use crate::End;
 use crate::args::{Role, ServeArguments};
 use crate::failure::{Failure, Result};
 use crate::process::{Plan, Process};
+
+/// Where those without a search page listen unless they are told: whoever watches over them reads it in the `ready` line.
+const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
     let roles: BTreeSet<_> = arguments.roles.iter().map(|role| role.name()).collect();
@@ -35,36 +39,35 @@ pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
 /// Runs what is planned, with the search page when the query is among it, until Ctrl-C.
 pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>) -> Result<End> {
     let metrics = telemetry::start_metrics();
-    let http = http.unwrap_or(plan.config.server.http);
     let web = plan.config.server.web.clone();
     let has_query = plan.roles.contains(Role::Query.name());
-    let listener = if has_query { Some(listen(http).await?) } else { None };
+    let http = http.unwrap_or(if has_query { plan.config.server.http } else { ANY_PORT });
+    let listener = listen(http).await?;
     let shutdown =
         Shutdown::on_signals(|| eprintln!("stopping: finishing what is under way; press Ctrl-C again to stop at once"))
             .map_err(Failure::failed)?;
     let process = Process::start(plan).await?;
-    let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-    let server = process.query.clone().zip(listener).map(|(query, listener)| {
-        let stop = shutdown.token.clone();
-        let stopped = stop.clone();
-        process.watch("HTTP server", stop, async move {
-            query.serve_http(listener, metrics, &web, stopped).await;
-            Ok::<_, Infallible>(())
-        })
+    let http = listener.local_addr().map_err(Failure::failed)?;
+    let (stop, stopped) = (shutdown.token.clone(), shutdown.token.clone());
+    let sampling = telemetry::process::sample(metrics.clone(), process.health(), stop.clone());
+    let sampling = process.watch("metrics", stop.clone(), sampling);
+    let (query, health) = (process.query.clone(), process.health());
+    let server = process.watch("HTTP server", stop, async move {
+        match query {
+            Some(query) => query.serve_http(listener, metrics, &web, stopped).await,
+            None => seine_node::http::serve(listener, metrics, health, &web, stopped).await,
+        }
+        Ok::<_, Infallible>(())
     });
-    match http {
-        Some(http) => say!("ready http={http} grpc={}", process.grpc),
-        None => say!("ready grpc={}", process.grpc),
-    }
+    say!("ready http={http} grpc={}", process.grpc);
     let ended = tokio::select! {
         () = shutdown.token.cancelled() => Ok(End::Interrupted),
         failure = process.failure() => Err(failure),
     };
     let closed = process.close().await;
-    if let Some(server) = server {
-        // Open keep-alive connections do not hold the process up.
-        server.end(Duration::from_secs(2)).await;
-    }
+    // Open keep-alive connections do not hold the process up.
+    server.end(Duration::from_secs(2)).await;
+    sampling.end(Duration::from_secs(2)).await;
     ended.and_then(|end| closed.map(|()| end))
 }
 

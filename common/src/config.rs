@@ -15,6 +15,7 @@ use toml::Value;
 mod crawl;
 mod filters;
 mod server;
+mod watching;
 mod keys;
 
 pub use crawl::{
@@ -26,6 +27,8 @@ pub use filters::FilterBook;
 use filters::RawFilter;
 use server::RawServer;
 pub use server::{ClientLimit, CorsOrigins, ServerConfig, WebConfig};
+pub use watching::{LogConfig, LogFormat, TelemetryConfig, log_directives};
+use watching::{RawLog, RawTelemetry};
 
 /// The commented defaults.
 pub const DEFAULT_TOML: &str = include_str!("config/default.toml");
@@ -65,7 +68,8 @@ pub struct Config {
     pub index: IndexConfig,
     pub convert: ConvertConfig,
     pub server: ServerConfig,
-    pub log_level: String,
+    pub log: LogConfig,
+    pub telemetry: TelemetryConfig,
     /// Settings given by file or environment that are about the process that fetches and stores, not about a crawl, as
     /// `section.key`.
     pub set_for_process: Vec<String>,
@@ -127,6 +131,7 @@ struct Raw {
     convert: RawConvert,
     server: RawServer,
     log: RawLog,
+    telemetry: RawTelemetry,
 }
 
 #[derive(Deserialize)]
@@ -167,11 +172,6 @@ struct RawConvert {
     workers: usize,
     timeout: f64,
     memory_bytes: u64,
-}
-
-#[derive(Deserialize)]
-struct RawLog {
-    level: String,
 }
 
 impl Config {
@@ -265,10 +265,8 @@ impl Raw {
                 memory_bytes: self.convert.memory_bytes,
             },
             server: self.server.validate()?,
-            log_level: match self.log.level.as_str() {
-                "error" | "warn" | "info" | "debug" | "trace" => self.log.level,
-                other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),
-            },
+            log: self.log.validate()?,
+            telemetry: self.telemetry.validate()?,
             set_for_process: Vec::new(),
         })
     }

@@ -3,7 +3,7 @@
 //! [`identity`] is who it is, which a machine becomes by [`joining`] and the Monitor keeps in its [`registry`]; [`transport`]
 //! carries gRPC between tiers, over bounded [`connections`] within the process's [`descriptors`]; [`membership`] knows the
 //! other processes, [`authorisation`] what they may call; [`health`] tells how the tiers of this one are, [`telemetry`] what
-//! they do; [`shutdown`] ends it.
+//! they do, [`http`] answers those who ask for either; [`shutdown`] ends it.
 
 pub mod identity;
 pub mod joining;
@@ -15,4 +15,5 @@ pub mod membership;
 pub mod authorisation;
 pub mod health;
 pub mod telemetry;
+pub mod http;
 pub mod shutdown;
