@@ -38,6 +38,8 @@ mod grpc;
 mod grpc_page;
 mod holding_connections;
 mod logging;
+mod watching;
+mod traces;
 mod handing_over;
 mod blocking;
 mod sitemaps;
