@@ -74,7 +74,7 @@ fn start_sending(receiver: &str, sample: f64) -> Result<BoxedLayer, String> {
         .with_target(false)
         .with_tracked_inactivity(false)
         .with_context_activation(false)
-        .with_filter(filter_fn(is_traced))
+        .with_filter(filter_fn(is_traced).with_max_level_hint(Level::INFO))
         .boxed();
     *PROVIDER.lock().expect("nothing panics while holding this lock") = Some(provider);
     IS_ON.store(true, Ordering::Relaxed);
@@ -208,6 +208,7 @@ mod tests {
     async fn a_trace_is_continued_by_its_name_and_a_receiver_that_is_away_holds_nobody_up() {
         let span = tracing::info_span!(target: "seine_test", "lease");
         assert_eq!(traceparent(&span), "", "off, spans have no names");
+        assert_eq!(pass_on(&span, "as it came"), "as it came");
         // Nobody listens there.
         let config = TelemetryConfig { otlp: Some("http://127.0.0.1:9".to_owned()), sample: 1.0 };
         let layer = start(&config).unwrap().unwrap();
@@ -220,6 +221,7 @@ mod tests {
         let below = traceparent(&fetch);
         assert_eq!((name[..36].to_owned(), name.len()), (below[..36].to_owned(), 55), "{name} {below}");
         assert_ne!(name, below);
+        assert_eq!(pass_on(&fetch, &name), below);
         let own = tracing::info_span!(target: "seine_collector", parent: None, "fetch");
         continue_from(&own, "nonsense");
         assert_ne!(traceparent(&own)[..36], name[..36]);
