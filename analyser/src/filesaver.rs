@@ -18,6 +18,7 @@ mod gzip;
 mod known_contents;
 mod cdxj;
 mod commit;
+mod save_watch;
 mod append_file;
 mod archive;
 mod archive_index;
@@ -47,6 +48,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cpu_pool::CpuPool;
 use crate::error::Error;
+use crate::metrics;
 use archive::Archive;
 use archive_index::rebuild::Rebuild;
 use archive_index::{remember, remove_spools};
@@ -137,7 +139,7 @@ impl Filesaver {
             fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, error))?;
         }
         sync_directory(dir).map_err(|error| Error::io("sync", dir, error))?;
-        let log_id = log_id(&log_dir, dir)?.into();
+        let log_id: Arc<str> = log_id(&log_dir, dir)?.into();
         let segments = Segments::list(&log_dir)?;
         let recovered = recover_log(&segments)?;
         remove_spools(&archive_dir)?;
@@ -152,7 +154,9 @@ impl Filesaver {
         let (commands, waiting) = mpsc::channel(QUEUED_COMMANDS);
         let (published, durable_end) = watch::channel(recovered.end);
         let epochs = Arc::clone(&highest_epoch);
+        metrics::describe_filesaver();
         let writer = Writer::new(archive, log, config.durability, published, Arc::clone(&known), health, epochs);
+        let writer = writer.telling(metrics::log_end(&log_id));
         let run = move || {
             writer.run(waiting);
             Ok::<_, Error>(())

@@ -8,6 +8,7 @@
 mod held_bytes;
 mod lanes;
 mod work;
+mod page_watch;
 mod filesaver_links;
 
 use std::collections::HashMap;
@@ -138,7 +139,7 @@ impl Intake {
     /// The page is parsed: the collector learns what it says, the filesaver gets it.
     async fn worked(&mut self, Worked { mut under_way, result }: Worked) -> Result<(), Gone> {
         let page_id = under_way.page_id;
-        let (page, analysis) = match result {
+        let (mut page, analysis) = match result {
             Ok(Done::Page(done)) => *done,
             Ok(Done::Sitemap(sitemap)) => return self.sitemap_read(page_id, sitemap).await,
             Ok(Done::Larger(page)) => {
@@ -153,6 +154,7 @@ impl Intake {
             Err(error) => return self.unavailable(page_id, error.to_string()).await,
         };
         under_way.was_read(described_bytes(&analysis));
+        under_way.watch.read(&mut page);
         metrics::page_analysed(page.body.len() as u64);
         let parsed = ParsedPage {
             links: analysis.follow,

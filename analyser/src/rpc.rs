@@ -25,6 +25,7 @@ pub struct AnalyserService {
 
 impl AnalyserService {
     pub fn new(filesavers: Filesavers, config: AnalyserConfig) -> Self {
+        crate::metrics::describe_analyser();
         let converter = config.converter.clone().map(|config| Arc::new(Converter::new(config)));
         let (config, filters, cpu) = (Arc::new(config), Arc::default(), CpuPool::new("analyser-cpu"));
         Self { filesavers, tools: Tools { config, cpu, converter, filters }, held: Arc::default() }

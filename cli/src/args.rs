@@ -143,7 +143,8 @@ pub struct NodeArguments {
     /// Directory for what the tiers keep
     #[arg(long, value_name = "DIR", default_value = "seine-data")]
     pub data: PathBuf,
-    /// Where the search page listens, with the query among the roles [default: 127.0.0.1:8080]
+    /// Where /metrics and health are answered, and the search page where the query is among the roles [default:
+    /// 127.0.0.1:8080 with the query, otherwise any free port]
     #[arg(long, value_name = "ADDR")]
     pub http: Option<SocketAddr>,
     /// Where people and programs of this machine reach this node's gRPC

@@ -60,7 +60,13 @@ fn main() -> ExitCode {
             std::process::exit(1);
         }
     };
-    let code = match runtime.block_on(run(arguments.command)) {
+    let ended = runtime.block_on(async {
+        let ended = run(arguments.command).await;
+        // What was traced until the end is sent, if somebody takes it at once.
+        telemetry::traces::end().await;
+        ended
+    });
+    let code = match ended {
         Ok(End::Done) => 0,
         Ok(End::Unsuccessful) => 1,
         Ok(End::Interrupted) => INTERRUPTED,
@@ -76,7 +82,7 @@ fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<End> {
     let config = config::load(&command)?;
-    telemetry::start_logs(&config.log_level);
+    telemetry::start(&config.log, &config.telemetry);
     if let Err(error) = descriptors::raise() {
         tracing::info!(%error, "the number of open files stays as it is");
     }

@@ -7,14 +7,14 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use seine_common::config::Config;
 use seine_proto::monitor::v1::{
-    Bounds, CreateJoinTokenRequest, CreateJoinTokenResponse, DrainNodeRequest, LabelNodeRequest, ListJoinTokensRequest,
+    CreateJoinTokenRequest, CreateJoinTokenResponse, DrainNodeRequest, LabelNodeRequest, ListJoinTokensRequest,
     ListNodesRequest, NodeSettings, NodeStatus, RemoveNodeRequest, RevokeJoinTokenRequest, RotateAuthorityRequest,
     SetNodeRequest,
 };
 use serde_json::json;
 
 use crate::End;
-use crate::args::nodes::{NodesArguments, NodesCommand, Range, TokenCommand};
+use crate::args::nodes::{NodesArguments, NodesCommand, TokenCommand};
 use crate::args::{Role, Target};
 use crate::connect::{Admin, with_admin};
 use crate::failure::{Failure, Result};
@@ -45,9 +45,16 @@ pub async fn run(arguments: NodesArguments, config: &Config) -> Result<End> {
             })
             .await
         }
-        C::Set { node, log, hosts, analysis_threads, converters, target } => {
-            let limits = [("hosts", hosts), ("analysis_threads", analysis_threads), ("converters", converters)];
-            set(node, log, limits, &target, config).await
+        C::Set { node, log, target } => {
+            with_admin(&target, config, async |mut admin| {
+                let (settings, reset) = match log.as_str() {
+                    "default" => (NodeSettings::default(), vec!["log".to_owned()]),
+                    _ => (NodeSettings { log: Some(log) }, Vec::new()),
+                };
+                let request = SetNodeRequest { node, settings: Some(settings), reset };
+                display::node(admin.set_node(request).await?.into_inner().node.as_ref(), &target)
+            })
+            .await
         }
         C::RotateCa { finish, target } => rotate(finish, &target, config).await,
         C::Token(TokenCommand::Create { roles, ttl, uses, node, host, target }) => {
@@ -114,44 +121,6 @@ async fn drain(node: String, undo: bool, target: &Target, config: &Config) -> Re
             (false, false) => say!("{node} gets nothing more and finishes {leases} hosts"),
         }
         Ok(())
-    })
-    .await
-}
-
-async fn set(
-    node: String,
-    log: Option<String>,
-    limits: [(&str, Option<Range>); 3],
-    target: &Target,
-    config: &Config,
-) -> Result<End> {
-    let mut settings = NodeSettings::default();
-    let mut reset = Vec::new();
-    match log.as_deref() {
-        Some("default") => reset.push("log".to_owned()),
-        _ => settings.log = log,
-    }
-    for (name, range) in limits {
-        let bounds = match range {
-            None => continue,
-            Some(None) => {
-                reset.push(name.to_owned());
-                continue;
-            }
-            Some(Some((least, most))) => Some(Bounds { least, most }),
-        };
-        match name {
-            "hosts" => settings.hosts = bounds,
-            "analysis_threads" => settings.analysis_threads = bounds,
-            _ => settings.converters = bounds,
-        }
-    }
-    if settings == NodeSettings::default() && reset.is_empty() {
-        return Err(Failure::usage("nothing is set: name a setting, such as --log debug or --hosts 4-64"));
-    }
-    with_admin(target, config, async |mut admin| {
-        let request = SetNodeRequest { node, settings: Some(settings), reset };
-        display::node(admin.set_node(request).await?.into_inner().node.as_ref(), target)
     })
     .await
 }

@@ -12,31 +12,29 @@
 pub mod cluster;
 mod disks;
 mod health;
+mod membership;
 mod server;
+mod settings;
 mod supervise;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use metrics_exporter_prometheus::PrometheusHandle;
-use seine_analyser::AnalyserConfig;
-use seine_analyser::convert::ConverterConfig;
 use seine_analyser::filesaver::Filesaver;
 use seine_analyser::rpc::AnalyserService;
-use seine_collector::{Collector, CollectorConfig};
+use seine_collector::Collector;
 use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint, TierLock};
 use seine_indexer::Indexer;
-use seine_monitor::crawl::defaults::defaults;
-use seine_monitor::keeper::Durability;
-use seine_monitor::rpc::Access;
+use seine_monitor::rpc::{Access, count_nodes};
 use seine_monitor::{Monitor, MonitorConfig};
 use seine_node::figures::FigureSampler;
+use seine_node::health::HealthBoard;
 use seine_node::membership::{Channels, Directory, Filesavers, MembershipService, NodeTable, OwnLog, Standing, Told};
+use seine_node::telemetry::Metrics;
 use seine_node::transport::user_port::{OwnCertificate, Privacy, UserPort};
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::monitor::v1::NodeInfo;
@@ -50,6 +48,7 @@ use crate::connect::{self, Caller, Services};
 use crate::failure::{Failure, Result};
 use cluster::{Cluster, Place};
 use health::Health;
+use settings::{analyser_config, collector_config, filesaver_config, indexer_config, monitor_config};
 use supervise::{Supervised, Supervisor};
 
 /// Subdirectories of the data directory, one per tier that keeps something.
@@ -70,7 +69,7 @@ pub struct Plan {
     /// Runs until it is stopped, so that others may hand crawls to it.
     pub serves: bool,
     /// What `/metrics` shows, where it is shown.
-    pub metrics: Option<PrometheusHandle>,
+    pub metrics: Option<Metrics>,
 }
 
 impl Plan {
@@ -183,6 +182,7 @@ impl Process {
             // It has no task of its own: its work belongs to the streams that bring it.
             board.reporter(Role::Analyser.name(), "service");
         }
+        let mut others = Vec::new();
         let nodes = NodeTable::new(Clock::System);
         let own_log = filesaver.as_ref().map(|(filesaver, _)| OwnLog {
             id: filesaver.log_id().to_owned(),
@@ -198,7 +198,10 @@ impl Process {
             let registry = cluster.registry.clone().expect("a process with the Monitor has its books");
             routes.add_service(MembershipService::new(nodes.clone(), registry.clone(), monitor.saw_epoch()));
             let access = Access { registry, own: node_id.clone(), address: cluster.address.clone() };
-            seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), access);
+            seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), access.clone());
+            let stop = CancellationToken::new();
+            let counting = count_nodes(monitor.clone(), access, nodes.clone(), stop.clone());
+            others.push(supervisor.watch("count of nodes", stop, counting));
             let watching = supervisor.watch(Role::Monitor.name(), CancellationToken::new(), monitor.ended());
             Some((monitor, watching))
         } else {
@@ -243,7 +246,7 @@ impl Process {
         let directory = Directory::new(node, own_log, board.clone(), cluster.channels.clone(), cluster.cut_off.clone())
             .sampling(Box::new(move || sampler.sample()));
         let told = directory.told();
-        let mut others = cluster_tasks(&supervisor, directory, cluster, nodes);
+        others.extend(membership::start(&supervisor, directory, cluster, nodes));
         let stop = CancellationToken::new();
         let watched = owners.iter().filter(|(role, _)| has(*role));
         let watched = watched.map(|(role, dir)| (role.name(), data.root().join(dir))).collect();
@@ -259,6 +262,7 @@ impl Process {
         } else {
             None
         };
+        others.extend([disks, server]);
         health.tell().await;
         let stop = CancellationToken::new();
         let health = supervisor.watch("health", stop.clone(), health.follow(stop));
@@ -323,6 +327,11 @@ impl Process {
         self.supervisor.failure()
     }
 
+    /// How the tiers are.
+    pub fn health(&self) -> HealthBoard {
+        self.supervisor.board.clone()
+    }
+
     /// Watches over something more, which belongs to the caller.
     pub fn watch<E: std::fmt::Display + Send + 'static>(
         &self,
@@ -373,36 +382,6 @@ impl Process {
     }
 }
 
-/// What keeps this process one of its cluster.
-fn cluster_tasks(supervisor: &Supervisor, directory: Directory, cluster: Cluster, nodes: NodeTable) -> Vec<Supervised> {
-    let (stop_directory, stop_renewal) = (CancellationToken::new(), CancellationToken::new());
-    let told = directory.told();
-    let mut tasks = Vec::new();
-    match (cluster.monitor, cluster.registry) {
-        (Some((address, channel)), _) => {
-            let (stop, monitor) = (stop_directory.clone(), channel.clone());
-            let registering = async move { directory.register(monitor, &address, stop).await };
-            tasks.push(supervisor.watch("membership", stop_directory, registering));
-            if let Some(renewal) = cluster.renewal {
-                let renewing = renewal.of_node(channel, told.roots, stop_renewal.clone());
-                tasks.push(supervisor.watch("renewal", stop_renewal, renewing));
-            }
-        }
-        (None, Some(registry)) => {
-            let changes = nodes.changes();
-            let following = directory.follow(nodes, registry.clone(), stop_directory.clone());
-            tasks.push(supervisor.watch("membership", stop_directory, following));
-            if let Some(renewal) = cluster.renewal {
-                let renewing = renewal.of_monitor(registry, changes, stop_renewal.clone());
-                tasks.push(supervisor.watch("renewal", stop_renewal, renewing));
-            }
-        }
-        // It is alone, and nobody has to know it.
-        (None, None) => {}
-    }
-    tasks
-}
-
 /// In clear nothing leaves the machine.
 fn privacy(grpc: SocketAddr, config: &Config, cluster: &Cluster) -> Result<Privacy> {
     if grpc.ip().is_loopback() {
@@ -431,67 +410,4 @@ fn prepare(data: &DataDir, is_monitor: bool) -> Result<()> {
         data.withdraw();
     }
     Ok(data.migrate()?)
-}
-
-fn monitor_config(config: &Config) -> Result<MonitorConfig> {
-    Ok(MonitorConfig {
-        durability: if config.store.sync { Durability::Sync } else { Durability::Os },
-        collector_memory: config.fetch.memory_bytes,
-        collector_load: config.fetch.max_load,
-        crawl_defaults: defaults(config).map_err(Failure::usage)?,
-        ..MonitorConfig::default()
-    })
-}
-
-fn filesaver_config(config: &Config) -> seine_analyser::filesaver::FilesaverConfig {
-    use seine_analyser::filesaver::Durability;
-    seine_analyser::filesaver::FilesaverConfig {
-        durability: if config.store.sync { Durability::Sync } else { Durability::Os },
-        segment_bytes: config.store.archive_file_bytes,
-        software: concat!("seine/", env!("CARGO_PKG_VERSION")).to_owned(),
-    }
-}
-
-fn analyser_config(config: &Config) -> AnalyserConfig {
-    let converter = ConverterConfig {
-        program: own_program(),
-        workers: config.convert.workers,
-        timeout: config.convert.timeout,
-        memory_bytes: config.convert.memory_bytes,
-    };
-    AnalyserConfig {
-        wanted_languages: config.analyse.languages.clone(),
-        keeps_ip: config.analyse.keep_ip,
-        converter: Some(converter),
-        ..AnalyserConfig::default()
-    }
-}
-
-/// The program of this very process, even if its file was replaced by another version since it started.
-fn own_program() -> PathBuf {
-    let link = PathBuf::from("/proc/self/exe");
-    if link.exists() {
-        return link;
-    }
-    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("seine"))
-}
-
-fn indexer_config(config: &Config) -> seine_indexer::IndexerConfig {
-    seine_indexer::IndexerConfig {
-        memory_bytes: config.index.memory_bytes,
-        commit_interval: config.index.commit_interval,
-        ..seine_indexer::IndexerConfig::default()
-    }
-}
-
-fn collector_config(config: &Config, node_id: &str, embedded: bool) -> CollectorConfig {
-    CollectorConfig {
-        connect_timeout: config.fetch.connect_timeout,
-        request_timeout: config.fetch.request_timeout,
-        max_in_flight: config.fetch.max_in_flight,
-        keeps_answers: config.archive.keeps_answers,
-        id: node_id.to_owned(),
-        embedded,
-        ..CollectorConfig::default()
-    }
 }

@@ -1,9 +1,10 @@
-//! `seine serve`: the tiers asked for, with the search page when the query is among them, until Ctrl-C.
+//! `seine serve`: the tiers asked for, until Ctrl-C. By HTTP it serves the search page, when the query is among them, and
+//! what those ask who watch over the process.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::io::IsTerminal;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 use seine_common::config::Config;
@@ -18,6 +19,9 @@ use crate::failure::{Failure, Result};
 use crate::nodes;
 use crate::process::cluster::Place;
 use crate::process::{Plan, Process};
+
+/// Where those without a search page listen unless they are told: whoever watches over them reads it in the `ready` line.
+const ANY_PORT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 pub async fn run(arguments: ServeArguments, config: Config) -> Result<End> {
     let roles: BTreeSet<_> = arguments.roles.iter().map(|role| role.name()).collect();
@@ -53,19 +57,22 @@ pub fn stop_on_signals() -> Result<Shutdown> {
 /// Runs what is planned, with the search page when the query is among it, until Ctrl-C.
 pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>, shutdown: Shutdown, invites: bool) -> Result<End> {
     let metrics = plan.metrics.clone();
-    let http = http.unwrap_or(plan.config.server.http);
     let web = plan.config.server.web.clone();
     let has_query = plan.roles.contains(Role::Query.name());
-    let listener = if has_query { Some(listen(http).await?) } else { None };
+    let http = http.unwrap_or(if has_query { plan.config.server.http } else { ANY_PORT });
+    let listener = listen(http).await?;
     let process = Process::start(plan).await?;
-    let http = listener.as_ref().and_then(|listener| listener.local_addr().ok());
-    let server = process.query.clone().zip(listener).map(|(query, listener)| {
-        let stop = shutdown.token.clone();
-        let stopped = stop.clone();
-        process.watch("HTTP server", stop, async move {
-            query.serve_http(listener, metrics, &web, stopped).await;
-            Ok::<_, Infallible>(())
-        })
+    let http = listener.local_addr().map_err(Failure::failed)?;
+    let (stop, stopped) = (shutdown.token.clone(), shutdown.token.clone());
+    let sampling = telemetry::process::sample(metrics.clone(), process.health(), stop.clone());
+    let sampling = process.watch("metrics", stop.clone(), sampling);
+    let (query, health) = (process.query.clone(), process.health());
+    let server = process.watch("HTTP server", stop, async move {
+        match query {
+            Some(query) => query.serve_http(listener, metrics, &web, stopped).await,
+            None => seine_node::http::serve(listener, metrics, health, &web, stopped).await,
+        }
+        Ok::<_, Infallible>(())
     });
     let ended = tokio::select! {
         () = shutdown.token.cancelled() => Ok(End::Interrupted),
@@ -73,19 +80,18 @@ pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>, shutdown: Shutd
         ended = serve_until_refused(&process, http, invites) => ended,
     };
     let closed = process.close().await;
-    if let Some(server) = server {
-        // Open keep-alive connections do not hold the process up.
-        server.end(Duration::from_secs(2)).await;
-    }
+    // Open keep-alive connections do not hold the process up.
+    server.end(Duration::from_secs(2)).await;
+    sampling.end(Duration::from_secs(2)).await;
     ended.and_then(|end| closed.map(|()| end))
 }
 
 /// Says that it is ready as soon as it is one of its cluster.
-async fn serve_until_refused(process: &Process, http: Option<SocketAddr>, invites: bool) -> Result<End> {
+async fn serve_until_refused(process: &Process, http: SocketAddr, invites: bool) -> Result<End> {
     process.joined(|reason| eprintln!("cannot reach the Monitor: {reason}; trying again")).await?;
     let word = |name: &str, address: Option<SocketAddr>| address.map(|address| format!(" {name}={address}"));
     let node = process.is_node().then(|| format!(" node={}", process.node_id));
-    let words = [node, word("http", http), word("grpc", Some(process.grpc)), word("listen", process.listen)];
+    let words = [node, word("http", Some(http)), word("grpc", Some(process.grpc)), word("listen", process.listen)];
     say!("ready{}", words.into_iter().flatten().collect::<String>());
     if invites {
         nodes::invite(process.services().admin).await;

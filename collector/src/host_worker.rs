@@ -21,6 +21,7 @@ pub mod origins;
 pub mod pages;
 mod progress;
 mod answer_record;
+mod fetch_span;
 mod unconfirmed;
 pub mod driver;
 

@@ -100,6 +100,7 @@ impl Collector {
 
     /// Works until told to stop: then starts nothing more, lets requests end, settles, returns leases, and ends.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), CollectorError> {
+        metrics::describe();
         let gate = Gate::new(self.config.max_in_flight);
         let (delivery, courier) = deliver::delivery(self.analyser, gate.clone(), self.health);
         let tools = Arc::new(Tools {

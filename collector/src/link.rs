@@ -27,6 +27,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 use tonic::transport::Channel;
+use tracing::Instrument;
 
 use self::leases::{Held, Leases};
 use self::uplink::Uplink;
@@ -241,10 +242,14 @@ impl<'a> Link<'a> {
         let held = Held { mailbox: mailbox.clone(), lost: lost.clone(), duration, prepares: lease.prepare };
         self.leases.add(lease.token, held);
         let driver = Driver::new(worker, self.tools.clone(), rules, resolver, crawl_key, mailbox, self.uplink.clone());
-        self.workers.spawn(async move {
+        // At debug, what is told of the lease is told with it.
+        let span =
+            tracing::debug_span!(parent: None, "host", crawl = crawl.name, host = lease.host, lease = lease.token);
+        let work = async move {
             let end = lost.run_until_cancelled(driver.run(events)).await;
             (lease.token, end.unwrap_or(LeaseEnd::Lost))
-        });
+        };
+        self.workers.spawn(work.instrument(span));
     }
 
     fn lease_ended(&mut self, token: u64, end: LeaseEnd) {

@@ -1,9 +1,28 @@
 //! What the collector counts.
 
-use metrics::{counter, gauge};
+use std::time::Duration;
+
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use seine_proto::monitor::v1::OutcomeKind;
 
 use crate::fetch::outcome::label;
+
+/// What is described is there from the beginning, with 0.
+pub fn describe() {
+    describe_counter!("seine_collector_requests_total", "URLs settled, by their outcome.");
+    describe_counter!("seine_collector_bytes_total", "Bytes of the bodies that came.");
+    describe_gauge!("seine_collector_in_flight", "Requests under way.");
+    describe_histogram!("seine_collector_fetch_seconds", "From the start of a request to the last byte of its answer.");
+    counter!("seine_collector_requests_total", "outcome" => label(OutcomeKind::Saved)).increment(0);
+    counter!("seine_collector_bytes_total").increment(0);
+    gauge!("seine_collector_in_flight").increment(0.0);
+    drop(histogram!("seine_collector_fetch_seconds"));
+}
+
+/// A request for a page ended, with a page or without.
+pub fn fetched(took: Duration) {
+    histogram!("seine_collector_fetch_seconds").record(took.as_secs_f64());
+}
 
 /// A request ended (robots.txt excluded), or a URL was settled without one.
 pub fn outcome(kind: OutcomeKind, bytes: u64) {

@@ -16,6 +16,7 @@ mod crawl;
 mod filters;
 mod node;
 mod server;
+mod watching;
 mod keys;
 
 pub use crawl::{
@@ -29,6 +30,8 @@ pub use node::NodeConfig;
 use node::RawNode;
 use server::RawServer;
 pub use server::{ClientLimit, CorsOrigins, ServerConfig, WebConfig};
+pub use watching::{LogConfig, LogFormat, TelemetryConfig, log_directives};
+use watching::{RawLog, RawTelemetry};
 
 /// The commented defaults.
 pub const DEFAULT_TOML: &str = include_str!("config/default.toml");
@@ -69,7 +72,8 @@ pub struct Config {
     pub convert: ConvertConfig,
     pub server: ServerConfig,
     pub node: NodeConfig,
-    pub log_level: String,
+    pub log: LogConfig,
+    pub telemetry: TelemetryConfig,
     /// Settings given by file or environment that are about the process that fetches and stores, not about a crawl, as
     /// `section.key`.
     pub set_for_process: Vec<String>,
@@ -133,6 +137,7 @@ struct Raw {
     #[serde(default)]
     node: RawNode,
     log: RawLog,
+    telemetry: RawTelemetry,
 }
 
 #[derive(Deserialize)]
@@ -173,11 +178,6 @@ struct RawConvert {
     workers: usize,
     timeout: f64,
     memory_bytes: u64,
-}
-
-#[derive(Deserialize)]
-struct RawLog {
-    level: String,
 }
 
 impl Config {
@@ -272,10 +272,8 @@ impl Raw {
             },
             server: self.server.validate()?,
             node: self.node.validate()?,
-            log_level: match self.log.level.as_str() {
-                "error" | "warn" | "info" | "debug" | "trace" => self.log.level,
-                other => return Err(value("log.level", format!("{other:?} is not error, warn, info, debug or trace"))),
-            },
+            log: self.log.validate()?,
+            telemetry: self.telemetry.validate()?,
             set_for_process: Vec::new(),
         })
     }

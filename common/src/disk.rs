@@ -1,7 +1,7 @@
 //! How full a disk is, and whether that is a reason to stop fetching before anything fails to be written.
 //!
 //! Fetching stops below a share of free space, or of free inodes, and goes on when there is clearly more again, so that it
-//! does not stop and go all the time. Pure, but for [`DiskWatch::look`].
+//! does not stop and go all the time. Pure, but for [`DiskWatch::space`].
 
 use std::path::PathBuf;
 
@@ -61,17 +61,27 @@ impl DiskWatch {
         Self { path, min_free_percent, resting: false }
     }
 
-    /// Why fetching should rest now; `None` too when the system does not say.
-    pub fn look(&mut self) -> Option<String> {
+    /// What there is; `None` when the system does not say.
+    pub fn space(&self) -> Option<Space> {
         let found = rustix::fs::statvfs(&self.path).ok()?;
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-        let space = Space {
+        Some(Space {
             bytes: Supply { free: bytes(found.f_bavail), total: bytes(found.f_blocks) },
             inodes: Supply { free: found.f_favail, total: found.f_files },
-        };
+        })
+    }
+
+    /// Why fetching should rest with so much; `None` too when that is not known.
+    pub fn judge(&mut self, space: Option<Space>) -> Option<String> {
+        let space = space?;
         let shortage = space.shortage(self.min_free_percent, self.resting);
         self.resting = shortage.is_some();
         shortage.map(|shortage| format!("paused: the disk of {} has {shortage}", self.path.display()))
+    }
+
+    /// Looks and judges.
+    pub fn look(&mut self) -> Option<String> {
+        self.judge(self.space())
     }
 }
 

@@ -15,12 +15,15 @@ use seine_proto::indexer::v1::indexer_server::IndexerServer;
 use tantivy::{IndexReader, ReloadPolicy};
 use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::checkpoint::{Checkpoint, Stretch, covers};
 use crate::damage;
 use crate::error::IndexerError;
 use crate::follow::{GrowingPause, Trouble};
 use crate::followers::{self, Followings};
+use crate::lag;
+use crate::metrics;
 use crate::pipeline::Pipeline;
 use crate::publish;
 use crate::rpc::IndexerRpc;
@@ -182,6 +185,8 @@ impl Indexer {
     pub async fn run(&self, filesavers: Filesavers, shutdown: CancellationToken) -> Result<(), IndexerError> {
         let shared = &self.shared;
         let mut rebuild_requests = shared.rebuild_requests.lock().await;
+        metrics::describe();
+        let _sampling = AbortOnDropHandle::new(tokio::spawn(lag::sample(Arc::clone(shared), filesavers.clone())));
         let mut pause = GrowingPause::default();
         let mut opened_before = false;
         let result = loop {

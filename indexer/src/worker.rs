@@ -15,6 +15,7 @@ use crate::checkpoint::{Checkpoint, LogProgress, covers};
 use crate::entry::Entry;
 use crate::error::IndexerError;
 use crate::metrics;
+use crate::traced::Traced;
 use crate::writer::DocumentWriter;
 
 /// Batches that may wait for the thread; each is as large as the filesaver makes it.
@@ -44,6 +45,7 @@ pub struct Worker {
     /// Whether anything came since the last time.
     is_busy: bool,
     flushes: Vec<(String, u64)>,
+    traced: Traced,
 }
 
 impl Worker {
@@ -55,7 +57,8 @@ impl Worker {
     ) -> Self {
         // The last process may have left work that nobody waits for.
         let commit_at = Some(Instant::now() + commit_interval);
-        Self { writer, commands, progress, commit_interval, commit_at, is_busy: false, flushes: Vec::new() }
+        let (flushes, traced) = Default::default();
+        Self { writer, commands, progress, commit_interval, commit_at, is_busy: false, flushes, traced }
     }
 
     /// Blocks until the end; must run on a thread of its own that knows the runtime.
@@ -82,6 +85,7 @@ impl Worker {
         match command {
             Command::Batch { log_id, entries, reached } => {
                 let count = entries.len();
+                entries.iter().for_each(|entry| self.traced.note(entry));
                 for entry in entries.into_iter().filter_map(Entry::from_log) {
                     self.writer.apply(entry)?;
                 }
@@ -140,6 +144,7 @@ impl Worker {
     fn commit(&mut self) -> Result<(), IndexerError> {
         let started = Instant::now();
         self.writer.commit()?;
+        self.traced.committed();
         metrics::committed(started.elapsed(), self.writer.documents()?);
         self.forget_reached_flushes();
         self.progress.send_replace(self.writer.checkpoint().clone());

@@ -18,6 +18,7 @@ mod refresh;
 mod unforget;
 mod planning;
 mod upkeep;
+mod sampling;
 mod draining;
 mod clock;
 mod durable;

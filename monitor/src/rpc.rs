@@ -12,7 +12,7 @@ use tonic::service::RoutesBuilder;
 use crate::Monitor;
 use seine_node::membership::NodeTable;
 
-pub use access::Access;
+pub use access::{Access, count_nodes};
 
 /// Adds all services of the Monitor. Who may call them is for the doors to decide.
 pub fn add_services(routes: &mut RoutesBuilder, monitor: &Monitor, nodes: NodeTable, access: Access) {

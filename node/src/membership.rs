@@ -14,6 +14,8 @@ pub mod versions;
 
 use std::time::Duration;
 
+use seine_proto::monitor::v1::NodeState;
+
 pub use channels::Channels;
 pub use directory::{Directory, OwnLog, Sampler, Standing, Told};
 pub use filesavers::{Filesavers, KnownFilesavers, Route};
@@ -27,3 +29,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const REGISTER_EVERY: Duration = Duration::from_secs(3);
 /// What machines that join can run.
 pub const ROLES: [&str; 5] = ["collector", "analyser", "filesaver", "indexer", "query"];
+
+/// As people and programs are told: joining, idle, working, suspect, dead, draining, removed.
+pub fn state_name(state: NodeState) -> String {
+    state.as_str_name().trim_start_matches("NODE_STATE_").to_lowercase()
+}

@@ -1,38 +1,49 @@
-//! Logs to standard error and metrics for `/metrics`. Standard output belongs to the commands.
+//! What a process tells of itself: logs to standard error, metrics for `/metrics`, traces to a receiver elsewhere.
+//!
+//! Standard output belongs to the commands. [`logs`] are lines whose levels can be changed while the process runs;
+//! [`metrics`] are numbers, most counted where something happens and some [sampled](process) every few seconds in
+//! [`families`]; [`traces`] follow a lease over tiers and processes, and cost nothing while nobody wants them.
 
-use std::ffi::OsStr;
-use std::io::IsTerminal;
+pub mod logs;
+pub mod metrics;
+pub mod families;
+pub mod process;
+pub mod traces;
 
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use seine_common::config::{LogConfig, LogFormat, TelemetryConfig};
+use tracing_subscriber::Registry;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
-/// Starts logging. `SEINE_LOG` overrides the level, in the syntax of `RUST_LOG`.
-pub fn start_logs(default_level: &str) {
-    let filter = EnvFilter::try_from_env("SEINE_LOG").unwrap_or_else(|_| EnvFilter::new(default_level));
-    let colours = wants_colours(std::io::stderr().is_terminal(), std::env::var_os("NO_COLOR").as_deref());
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours);
+pub use logs::{LogLevels, log_levels};
+pub use metrics::{Metrics, start_metrics};
+
+/// One that can stand beside others.
+pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Starts logging text alone. `SEINE_LOG` goes before the level.
+pub fn start_logs(levels: &str) {
+    let log = LogConfig { levels: levels.to_owned(), format: LogFormat::Text };
+    start(&log, &TelemetryConfig { otlp: None, sample: 0.0 });
+}
+
+/// Starts logs, and traces where somebody receives them. Must be called within a tokio runtime. What is traced is sent
+/// until [`traces::end`].
+pub fn start(log: &LogConfig, telemetry: &TelemetryConfig) {
+    let (lines, complaint) = logs::start(log);
+    let traces = traces::start(telemetry);
+    let (traces, failure) = match traces {
+        Some(Ok(layer)) => (Some(layer), None),
+        Some(Err(failure)) => (None, Some(failure)),
+        None => (None, None),
+    };
+    let layers: Vec<BoxedLayer> = traces.into_iter().chain([lines]).collect();
     // Fails only when a test has set a subscriber already, which then serves as well.
-    let _ = logs.try_init();
-}
-
-/// Only people at a terminal see colours, unless they set `NO_COLOR` to anything.
-fn wants_colours(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
-    is_terminal && no_color.is_none_or(OsStr::is_empty)
-}
-
-/// Starts counting, and gives what renders `/metrics`. `None` when counting has been started before.
-pub fn start_metrics() -> Option<PrometheusHandle> {
-    PrometheusBuilder::new().install_recorder().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colours_are_for_terminals_whose_owner_wants_them() {
-        assert!(wants_colours(true, None) && wants_colours(true, Some(OsStr::new(""))));
-        assert!(!wants_colours(true, Some(OsStr::new("1"))));
-        assert!(!wants_colours(false, None));
+    let _ = tracing_subscriber::registry().with(layers).try_init();
+    if let Some(complaint) = complaint {
+        tracing::warn!("{complaint}");
+    }
+    if let Some(failure) = failure {
+        tracing::warn!(failure, "traces cannot be sent");
     }
 }

@@ -14,6 +14,7 @@ macro_rules! area {
 }
 
 mod description;
+mod outcome;
 
 area!(common);
 area!(monitor);

@@ -1,10 +1,9 @@
 //! The search page and the JSON interface over HTTP.
 //!
-//! [`server`] accepts connections; [`guard`] stands before every handler; [`api`] answers programs, [`pages`] people, in the language of [`ui`]. Every
+//! Connections are those of [`seine_node::http::server`]; [`guard`] stands before every handler; [`api`] answers programs, [`pages`] people, in the language of [`ui`]. Every
 //! answer carries headers that keep a browser from doing more with it than show it. Errors become a JSON object for
 //! programs and a page for people, with the same status.
 
-pub mod server;
 mod clients;
 mod guard;
 mod parameters;
@@ -32,8 +31,9 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{AppendHeaders, Response};
 use axum::routing::{MethodRouter, get};
-use metrics_exporter_prometheus::PrometheusHandle;
 use seine_common::config::{CorsOrigins, WebConfig};
+use seine_node::http::healthz;
+use seine_node::telemetry::Metrics;
 use tower_http::cors::{AllowOrigin, Any, CorsLayer};
 
 use self::guard::Guard;
@@ -50,7 +50,7 @@ const PREFLIGHT_KEPT: Duration = Duration::from_secs(86_400);
 #[derive(Clone)]
 pub struct HttpState {
     service: QueryService,
-    metrics: Option<PrometheusHandle>,
+    metrics: Option<Metrics>,
     public_url: Option<Arc<str>>,
 }
 
@@ -69,7 +69,7 @@ fn other_routes() -> Vec<(&'static str, MethodRouter<HttpState>)> {
         ("/", get(pages::home)),
         ("/search", get(pages::search)),
         ("/cached/{id}", get(cached::show)),
-        ("/healthz", get(api::healthz)),
+        ("/healthz", get(healthz)),
         ("/readyz", get(api::readyz)),
         ("/metrics", get(api::metrics)),
         ("/openapi.json", get(api::openapi)),
@@ -87,7 +87,7 @@ fn asset_routes() -> Vec<(&'static str, MethodRouter<HttpState>)> {
     ]
 }
 
-pub fn router(service: QueryService, metrics: Option<PrometheusHandle>, config: &WebConfig) -> Router {
+pub fn router(service: QueryService, metrics: Option<Metrics>, config: &WebConfig) -> Router {
     let guard = from_fn_with_state(Arc::new(Guard::new(config)), guard::guard);
     let state = HttpState { service, metrics, public_url: config.public_url.as_deref().map(Arc::from) };
     let with = |routes: Vec<(&'static str, MethodRouter<HttpState>)>| {

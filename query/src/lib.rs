@@ -35,8 +35,9 @@ mod error;
 #[cfg(test)]
 mod testing;
 
-use metrics_exporter_prometheus::PrometheusHandle;
 use seine_common::config::WebConfig;
+use seine_node::http::server;
+use seine_node::telemetry::Metrics;
 use seine_proto::query::v1::query_server::QueryServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -63,11 +64,11 @@ impl QueryService {
     pub async fn serve_http(
         &self,
         listener: TcpListener,
-        metrics: Option<PrometheusHandle>,
+        metrics: Option<Metrics>,
         config: &WebConfig,
         shutdown: CancellationToken,
     ) {
         let router = http::router(self.clone(), metrics, config);
-        http::server::serve(router, listener, config, shutdown).await;
+        server::serve(router, listener, config, shutdown).await;
     }
 }

@@ -93,6 +93,7 @@ pub(crate) struct Answer {
 impl QueryService {
     /// The index need not exist yet; it is found when it does.
     pub fn open(index_dir: &Path, config: QueryConfig) -> Result<Self, QueryError> {
+        metrics::describe();
         let inner = Inner {
             index: IndexFollower::new(index_dir, config.cached_blocks),
             views: KeptViews::default(),

@@ -6,6 +6,7 @@
 //! - [`demo_web`]: the three small hosts that Seine ships for its demo.
 //! - [`eventually`]: waiting with a deadline instead of sleeping.
 //! - [`sandbox`]: Seine's own programs; [`system_calls`]: the same on systems that allow them less.
+//! - [`otlp_receiver`]: who receives their traces.
 
 pub mod fake_web;
 pub mod live_web;
@@ -14,6 +15,7 @@ pub mod demo_web;
 pub mod eventually;
 pub mod sandbox;
 pub mod system_calls;
+pub mod otlp_receiver;
 
 pub use eventually::eventually;
 pub use fake_web::{FakeWeb, FakeWebConfig, RecordedRequest};

@@ -201,7 +201,8 @@ pub struct Running {
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Self {
+    /// Starts a command and waits for its `ready` line.
+    pub fn start(command: &mut Command) -> Self {
         let child = command.spawn().expect("seine can be started");
         let mut running = Self { child, ready: String::new() };
         let stdout = running.child.stdout.take().expect("standard output is piped");

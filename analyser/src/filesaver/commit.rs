@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ::metrics::Gauge;
 use seine_node::health::Reporter;
 use seine_proto::common::v1::ArchivePosition;
 use seine_proto::filesaver::v1::{SaveResponse, SavedRecord, save_response};
@@ -21,6 +22,7 @@ use super::description_log::DescriptionLog;
 use super::description_log::entry::EntryBody;
 use super::known_contents::{KnownContents, Original, PayloadDigest};
 use super::prepare::PreparedPage;
+use super::save_watch::SaveWatch;
 use super::{Durability, named, nowhere};
 use crate::error::Error;
 use crate::metrics;
@@ -58,11 +60,18 @@ pub(crate) struct Ack {
     page_id: u64,
     filesaver: Arc<str>,
     place: Option<OwnedPermit<Result<SaveResponse, Status>>>,
+    /// Ends with the answer.
+    watch: SaveWatch,
 }
 
 impl Ack {
-    pub fn new(page_id: u64, filesaver: Arc<str>, place: OwnedPermit<Result<SaveResponse, Status>>) -> Self {
-        Self { page_id, filesaver, place: Some(place) }
+    pub fn new(
+        page_id: u64,
+        filesaver: Arc<str>,
+        place: OwnedPermit<Result<SaveResponse, Status>>,
+        watch: SaveWatch,
+    ) -> Self {
+        Self { page_id, filesaver, place: Some(place), watch }
     }
 
     fn answer(&mut self, result: save_response::Result) {
@@ -72,6 +81,7 @@ impl Ack {
     }
 
     pub fn saved(mut self, archive: ArchivePosition, log_offset: u64) {
+        self.watch.saved();
         let archive = Some(named(archive, &self.filesaver));
         self.answer(save_response::Result::Saved(SavedRecord { archive, log_offset }));
     }
@@ -128,6 +138,8 @@ pub(crate) struct Writer {
     known: Arc<KnownContents>,
     /// Says whether pages can be saved.
     health: Reporter,
+    /// Where the log ends, for `/metrics`.
+    log_end: Gauge,
     /// The highest in any entry.
     highest_epoch: Arc<AtomicU64>,
     archive_bytes: Vec<u8>,
@@ -153,11 +165,18 @@ impl Writer {
             published,
             known,
             health,
+            log_end: Gauge::noop(),
             highest_epoch,
             archive_bytes,
             index_bytes,
             log_bytes,
         }
+    }
+
+    /// Tells where the log ends, with each group of pages.
+    pub fn telling(self, log_end: Gauge) -> Self {
+        log_end.set(self.log.end() as f64);
+        Self { log_end, ..self }
     }
 
     /// Works until told to stop, or until nobody is left who could send anything.
@@ -204,6 +223,7 @@ impl Writer {
                 let bytes = (self.archive_bytes.len() as u64, self.log_bytes.len() as u64);
                 metrics::batch_committed(batch.pages, bytes.0, bytes.1);
                 self.published.send_replace(self.log.end());
+                self.log_end.set(self.log.end() as f64);
                 for (item, mut placed) in batch.items.into_iter().zip(placed) {
                     if let Some((digest, original)) = placed.new_content.take() {
                         self.known.note(digest, original);

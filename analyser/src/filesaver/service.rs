@@ -20,6 +20,7 @@ use super::commit::{Ack, Command};
 use super::follow::follow;
 use super::prepare::PreparedPage;
 use super::read::read;
+use super::save_watch::SaveWatch;
 use super::{QUEUED_BYTES, Shared, may_be_of, nowhere};
 use crate::error::Error;
 use crate::owned_stream::OwnedStream;
@@ -121,7 +122,7 @@ async fn take_pages(
 ) {
     let mut under_way = JoinSet::new();
     while let Ok(place) = answers.clone().reserve_owned().await {
-        let request = match requests.message().await {
+        let mut request = match requests.message().await {
             Ok(Some(request)) => request,
             Ok(None) => break,
             Err(status) => {
@@ -129,7 +130,8 @@ async fn take_pages(
                 break;
             }
         };
-        let ack = Ack::new(request.page_id, Arc::clone(&shared.log_id), place);
+        let watch = SaveWatch::begin(&mut request);
+        let ack = Ack::new(request.page_id, Arc::clone(&shared.log_id), place, watch);
         let queued = room_for(&shared, &request).await;
         under_way.spawn(take_page(Arc::clone(&shared), request, queued, ack));
         while under_way.try_join_next().is_some() {}

@@ -19,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::held_bytes::{Account, HeldBytes, Holding};
+use super::page_watch::PageWatch;
 use crate::analyse::{Document, header};
 use crate::decode::MAX_DECODED_BYTES;
 
@@ -64,6 +65,7 @@ pub(super) struct UnderWay {
     /// What it decodes to, and then what was read in it.
     grown: Option<Holding>,
     place: Option<OwnedSemaphorePermit>,
+    pub watch: PageWatch,
 }
 
 impl UnderWay {
@@ -155,11 +157,13 @@ impl Lanes {
 
     /// For what is saved as it is.
     pub fn pass(&self, page_id: u64, bytes: usize) -> UnderWay {
-        UnderWay { page_id, _received: self.received_pages.hold(bytes), grown: None, place: None }
+        let watch = PageWatch::none();
+        UnderWay { page_id, _received: self.received_pages.hold(bytes), grown: None, place: None, watch }
     }
 
     pub fn push(&mut self, page_id: u64, page: FetchedPage) {
-        let under_way = self.pass(page_id, page.body.len());
+        let watch = PageWatch::begin(&page);
+        let under_way = UnderWay { watch, ..self.pass(page_id, page.body.len()) };
         // A sitemap is of whatever type its server thinks, and of whatever size.
         if page.sitemap {
             return self.push_large(under_way, page);
@@ -178,7 +182,6 @@ impl Lanes {
         self.large.waiting.push_back(Job { under_way, page, step: Step::ReadLarge });
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "what the page held so far ends here")]
     pub fn push_document(&mut self, under_way: UnderWay, page: FetchedPage, document: Document) {
         let _received = self.received_documents.hold(page.body.len());
         let under_way = UnderWay { _received, grown: None, place: None, ..under_way };

@@ -7,6 +7,7 @@ use futures::FutureExt;
 use seine_common::panics;
 use seine_proto::analyser::v1::ConvertedDocument;
 use seine_proto::common::v1::FetchedPage;
+use tracing::Instrument;
 
 use super::lanes::{Job, Step, UnderWay};
 use crate::analyse::{AnalyserConfig, Analysis, Begun, Document, begin, finish, header};
@@ -52,7 +53,7 @@ impl Tools {
         let Job { mut under_way, page, step } = job;
         let frees_place = matches!(step, Step::Read(_));
         // Whatever a page does to its reader is the end of that page, not of the stream.
-        let done = AssertUnwindSafe(self.take(page, step)).catch_unwind().await;
+        let done = AssertUnwindSafe(self.take(page, step).instrument(under_way.watch.span())).catch_unwind().await;
         if frees_place {
             under_way.free_place();
         }

@@ -53,23 +53,13 @@ pub enum NodesCommand {
     },
     /// Change what holds for one node while it runs
     #[command(after_help = "Examples:
-  seine nodes set hasty-otter --log collector=debug
-  seine nodes set hasty-otter --hosts 4-64        between these, by the load
-  seine nodes set hasty-otter --hosts default     as its own settings have it")]
+  seine nodes set hasty-otter --log warn,collector=debug
+  seine nodes set hasty-otter --log default       as its own settings have it")]
     Set {
         node: String,
-        /// What it logs, as [log] level
+        /// What it logs, as [log] level; default for what its own settings say
         #[arg(long, value_name = "LEVEL")]
-        log: Option<String>,
-        /// Hosts that its collector works on at once
-        #[arg(long, value_name = "N-M", value_parser = range)]
-        hosts: Option<Range>,
-        /// Threads that analyse pages
-        #[arg(long, value_name = "N-M", value_parser = range)]
-        analysis_threads: Option<Range>,
-        /// Processes that convert documents
-        #[arg(long, value_name = "N-M", value_parser = range)]
-        converters: Option<Range>,
+        log: String,
         #[command(flatten)]
         target: Target,
     },
@@ -122,22 +112,6 @@ pub enum TokenCommand {
     },
 }
 
-/// What a limit may be; `None` for the node's own setting.
-pub type Range = Option<(u32, u32)>;
-
-fn range(text: &str) -> Result<Range, String> {
-    if text == "default" {
-        return Ok(None);
-    }
-    let number = |part: &str| {
-        part.trim().parse::<u32>().map_err(|_| format!("{text:?} is not a range; write 8, 4-64 or default"))
-    };
-    match text.split_once('-') {
-        Some((least, most)) => Ok(Some((number(least)?, number(most)?))),
-        None => number(text).map(|exactly| Some((exactly, exactly))),
-    }
-}
-
 fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -164,14 +138,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_ranges_and_labels_are_read_or_refused_with_an_example() {
+    fn times_and_labels_are_read_or_refused_with_an_example() {
         assert_eq!(ttl("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(ttl("7d"), Ok(Duration::from_secs(7 * 86_400)));
         for wrong in ["", "24", "h", "-1h", "24 h", "1é", "99999999999999999999d"] {
             assert!(ttl(wrong).unwrap_err().contains("24h"), "{wrong}");
         }
-        assert_eq!((range("4-64"), range("8"), range("default")), (Ok(Some((4, 64))), Ok(Some((8, 8))), Ok(None)));
-        assert!(range("few").is_err() && range("4-").is_err());
         assert_eq!(label("room=3"), Ok(("room".to_owned(), "3".to_owned())));
         assert!(label("room").is_err() && label("=3").is_err());
     }

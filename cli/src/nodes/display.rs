@@ -1,25 +1,13 @@
 //! Nodes and tokens as people and scripts see them.
 
-use seine_proto::monitor::v1::{Bounds, Figures, JoinToken, NodeSettings, NodeState, NodeStatus};
+use seine_node::membership::state_name;
+use seine_proto::monitor::v1::{Figures, JoinToken, NodeStatus};
 use serde_json::{Value, json};
 
 use super::labels_text;
 use crate::args::Target;
 use crate::failure::{Failure, Result};
 use crate::output::time_text;
-
-pub fn state_name(state: NodeState) -> &'static str {
-    match state {
-        NodeState::Unspecified => "unknown",
-        NodeState::Joining => "joining",
-        NodeState::Idle => "idle",
-        NodeState::Working => "working",
-        NodeState::Suspect => "suspect",
-        NodeState::Dead => "dead",
-        NodeState::Draining => "draining",
-        NodeState::Removed => "removed",
-    }
-}
 
 pub fn nodes(nodes: &[NodeStatus], target: &Target) -> Result<()> {
     if target.json {
@@ -101,30 +89,16 @@ pub fn node(status: Option<&NodeStatus>, target: &Target) -> Result<()> {
         let mut queues: Vec<_> = figures.queues.iter().collect();
         queues.sort();
         queues.into_iter().for_each(|(name, size)| tell(&format!("queue {name}"), size.to_string()));
-        figures.limits.iter().for_each(|limit| tell("at its limit", limit.clone()));
     }
     tell("log", node_log(status));
-    if let Some(settings) = &status.settings {
-        tell("set", settings_text(settings));
+    if let Some(level) = status.settings.as_ref().and_then(|settings| settings.log.as_ref()) {
+        tell("set", format!("log {level}"));
     }
     Ok(())
 }
 
 fn node_log(status: &NodeStatus) -> String {
     status.node.as_ref().map(|node| node.log_id.clone()).unwrap_or_default()
-}
-
-fn settings_text(settings: &NodeSettings) -> String {
-    let bounds =
-        |name: &str, bounds: Option<Bounds>| bounds.map(|Bounds { least, most }| format!("{name} {least}-{most}"));
-    let log = settings.log.as_ref().map(|level| format!("log {level}"));
-    let parts = [
-        log,
-        bounds("hosts", settings.hosts),
-        bounds("analysis threads", settings.analysis_threads),
-        bounds("converters", settings.converters),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn shown(status: &NodeStatus) -> Value {
@@ -145,10 +119,8 @@ fn shown(status: &NodeStatus) -> Value {
             "urls_per_second": figures.urls_per_second,
             "hosts_at_work": figures.hosts_at_work.max(status.leases.into()),
             "queues": figures.queues,
-            "limits": figures.limits,
         })
     });
-    let bounds = |bounds: Option<Bounds>| bounds.map(|Bounds { least, most }| json!([least, most]));
     let settings = status.settings.clone().unwrap_or_default();
     json!({
         "id": node.id,
@@ -167,12 +139,7 @@ fn shown(status: &NodeStatus) -> Value {
         "silent_ms": (status.silent_ms >= 0).then_some(status.silent_ms),
         "leases": status.leases,
         "figures": figures,
-        "settings": {
-            "log": settings.log,
-            "hosts": bounds(settings.hosts),
-            "analysis_threads": bounds(settings.analysis_threads),
-            "converters": bounds(settings.converters),
-        },
+        "settings": { "log": settings.log },
     })
 }
 

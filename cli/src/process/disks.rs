@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use seine_common::disk::DiskWatch;
+use seine_common::disk::{DiskWatch, Space};
 use seine_node::health::{Condition, HealthBoard, Reporter};
+use seine_node::telemetry::families::set_gauges;
 use tokio_util::sync::CancellationToken;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -17,12 +18,17 @@ pub fn watch(
     board: &HealthBoard,
     stop: CancellationToken,
 ) -> impl Future<Output = Result<(), String>> + Send + 'static {
-    let watched = |(tier, path)| (DiskWatch::new(path, min_free_percent), board.reporter(tier, "disk"));
+    let watched = |(tier, path)| Watched {
+        tier,
+        disk: DiskWatch::new(path, min_free_percent),
+        reporter: board.reporter(tier, "disk"),
+    };
     let mut disks: Vec<_> = tiers.into_iter().map(watched).collect();
     async move {
         loop {
             let looking = tokio::task::spawn_blocking(move || {
-                disks.iter_mut().for_each(|(disk, reporter)| look(disk, reporter));
+                let spaces = disks.iter_mut().map(|watched| (watched.tier, watched.look())).collect::<Vec<_>>();
+                tell(&spaces);
                 disks
             });
             disks = looking.await.map_err(|error| error.to_string())?;
@@ -34,11 +40,32 @@ pub fn watch(
     }
 }
 
-fn look(disk: &mut DiskWatch, reporter: &Reporter) {
-    reporter.report(match disk.look() {
-        Some(reason) => Condition::Pausing(reason),
-        None => Condition::Well,
-    });
+struct Watched {
+    tier: &'static str,
+    disk: DiskWatch,
+    reporter: Reporter,
+}
+
+impl Watched {
+    fn look(&mut self) -> Option<Space> {
+        let space = self.disk.space();
+        self.reporter.report(match self.disk.judge(space) {
+            Some(reason) => Condition::Pausing(reason),
+            None => Condition::Well,
+        });
+        space
+    }
+}
+
+/// For `/metrics`.
+fn tell(spaces: &[(&'static str, Option<Space>)]) {
+    let series = |bytes: fn(&Space) -> u64| {
+        let known = spaces.iter().filter_map(|(tier, space)| Some((*tier, space.as_ref()?)));
+        known.map(|(tier, space)| (tier.to_owned(), bytes(space) as f64)).collect()
+    };
+    let (free, total) = (series(|space| space.bytes.free), series(|space| space.bytes.total));
+    set_gauges("seine_disk_free_bytes", "Free on the disk that holds the tier's data.", "tier", free);
+    set_gauges("seine_disk_total_bytes", "Size of the disk that holds the tier's data.", "tier", total);
 }
 
 #[cfg(test)]

@@ -94,32 +94,9 @@ impl Ending {
     }
 }
 
-/// The label of an outcome in metrics.
+/// The label of an outcome in metrics and logs.
 pub fn label(kind: OutcomeKind) -> &'static str {
-    match kind {
-        OutcomeKind::Unspecified => "unspecified",
-        OutcomeKind::Saved => "saved",
-        OutcomeKind::Redirected => "redirected",
-        OutcomeKind::NotFound => "not_found",
-        OutcomeKind::ClientError => "client_error",
-        OutcomeKind::ServerError => "server_error",
-        OutcomeKind::SlowDown => "slow_down",
-        OutcomeKind::RefusedByRobots => "refused_by_robots",
-        OutcomeKind::RobotsUnavailable => "robots_unavailable",
-        OutcomeKind::Timeout => "timeout",
-        OutcomeKind::ConnectionFailed => "connection_failed",
-        OutcomeKind::NameNotFound => "name_not_found",
-        OutcomeKind::AddressNotAllowed => "address_not_allowed",
-        OutcomeKind::TooLarge => "too_large",
-        OutcomeKind::UnwantedType => "unwanted_type",
-        OutcomeKind::TooManyRedirects => "too_many_redirects",
-        OutcomeKind::NotModified => "not_modified",
-        OutcomeKind::Excluded => "excluded",
-        OutcomeKind::HostFailed => "host_failed",
-        OutcomeKind::Gone => "gone",
-        OutcomeKind::SitemapRead => "sitemap_read",
-        OutcomeKind::NotKept => "not_kept",
-    }
+    kind.label()
 }
 
 /// An error with its causes; the outermost ones say little.

@@ -10,6 +10,8 @@ use crate::gate::BodyPermit;
 
 pub(super) struct AnswerKeeper {
     pub lease: LeaseRef,
+    /// Names the request in a trace.
+    pub traceparent: String,
     pub mailbox: mpsc::Sender<Event>,
     pub delivery: Delivery,
 }
@@ -40,6 +42,7 @@ impl AnswerKeeper {
             body: answer.body,
             archive_only: true,
             truncated: answer.truncated.to_owned(),
+            traceparent: self.traceparent,
             ..FetchedPage::default()
         };
         let content = Content::Page(Box::new(page));

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::HostWorker;
 use super::answer_record::AnswerKeeper;
 use super::events::{Action, Event, Origin, PageId, Start, StartPage};
+use super::fetch_span::FetchSpan;
 use super::terms::Terms;
 use crate::CollectorError;
 use crate::deliver::{Content, Delivery, Parcel};
@@ -310,7 +311,12 @@ impl Driver {
 
     /// What the archive needs to know of an answer beside the answer.
     fn keeper(&self) -> AnswerKeeper {
-        AnswerKeeper { lease: self.lease_ref(), mailbox: self.mailbox.clone(), delivery: self.tools.delivery.clone() }
+        AnswerKeeper {
+            lease: self.lease_ref(),
+            traceparent: self.worker.terms().traceparent.to_string(),
+            mailbox: self.mailbox.clone(),
+            delivery: self.tools.delivery.clone(),
+        }
     }
 
     fn lease_ref(&self) -> LeaseRef {
@@ -340,7 +346,8 @@ impl Driver {
             keeps_answers: self.tools.keeps_answers,
             timeout: self.tools.request_timeout,
         };
-        let keeper = self.keeper();
+        let fetch = FetchSpan::begin(terms, url.as_str());
+        let keeper = AnswerKeeper { traceparent: fetch.traceparent(terms), ..self.keeper() };
         let lease = Some(self.lease_ref());
         let (keywords, robots_name) = (terms.keywords.clone(), terms.agent_token.to_string());
         let filters = terms.filters.clone();
@@ -350,7 +357,7 @@ impl Driver {
             let StartPermit { request: under_way, mut body } = permit;
             let started_at_ms = Clock::System.now_ms();
             let fetching = client.fetch(&url, &known, request, limits, &mut body);
-            let fetched = connections.run_until_cancelled(fetching).await;
+            let fetched = fetch.measure(connections.run_until_cancelled(fetching)).await;
             drop(under_way);
             let fetched = match fetched {
                 Some(fetched) if fetched.is_ok() || wire.check_lease().is_ok() => fetched,
@@ -359,6 +366,7 @@ impl Driver {
             // The page may wait long for the analyser, and the connection is not to be kept open by that.
             let ip = client.address().to_string();
             drop(client);
+            fetch.end(&fetched);
             let fetched = match fetched {
                 Ok(fetched) => fetched,
                 Err(NoPage { ending, answer }) => {
@@ -388,6 +396,7 @@ impl Driver {
                 known: known.archive.filter(|_| status == NOT_MODIFIED),
                 enumeration: filters.enumeration.clone(),
                 generation: filters.generation.clone(),
+                traceparent: keeper.traceparent,
                 ..FetchedPage::default()
             };
             let content = Content::Page(Box::new(fetched));

@@ -47,6 +47,8 @@ pub struct Terms {
     pub filters: Arc<CrawlFilters>,
     /// Links of pages with less usability may be refused there and admitted from elsewhere.
     pub unusable_below: f32,
+    /// Names the lease in a trace; empty where none is kept.
+    pub traceparent: Arc<str>,
 }
 
 /// Absent where everything is allowed.
@@ -84,6 +86,7 @@ impl Terms {
                 generation: crawl.generation.clone(),
             }),
             unusable_below: crawl.unusable_below(),
+            traceparent: lease.traceparent.as_str().into(),
         }
     }
 

@@ -56,6 +56,7 @@ fn terms() -> Terms {
         keywords: Arc::new([]),
         filters: Arc::default(),
         unusable_below: 0.0,
+        traceparent: "".into(),
     }
 }
 

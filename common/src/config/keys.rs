@@ -77,7 +77,7 @@ fn unknown(origin: &str, key: String, known: impl Iterator<Item = String>) -> Co
 
 /// Sections that say what a crawl is or how a command talks; the others are about the process that does the work. What a
 /// search page is told is no concern of a crawl.
-const NOT_OF_A_PROCESS: [&str; 5] = ["crawl", "refresh", FILTERS, "log", "server"];
+const NOT_OF_A_PROCESS: [&str; 6] = ["crawl", "refresh", FILTERS, "log", "telemetry", "server"];
 
 /// Keys of a table that are about the process that fetches and stores.
 pub fn set_for_process(table: &Table) -> Vec<String> {

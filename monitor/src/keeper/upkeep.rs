@@ -24,6 +24,7 @@ pub(super) struct Clocks {
     delays_ms: Option<i64>,
     /// Absent when there is something to mend, and at the start.
     pub(super) times_ms: Option<i64>,
+    pub(super) sampled_ms: Option<i64>,
     /// Since when collectors with slots are away.
     away: HashMap<String, i64>,
 }
@@ -44,7 +45,8 @@ impl Keeper {
         self.planning.save(self.frontier.as_mut(), self.clock.now_ms(), false)?;
         self.mend_times()?;
         self.bring_in_due_visits()?;
-        self.take_slots_of_the_absent(now)
+        self.take_slots_of_the_absent(now)?;
+        self.sample_metrics(now)
     }
 
     /// Stops fetching while what is fetched could not be kept, and goes on by itself.

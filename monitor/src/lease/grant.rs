@@ -9,6 +9,7 @@ use seine_proto::monitor::v1::{
 };
 
 use super::table::{ActiveLease, SessionId};
+use super::watch::LeaseWatch;
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::HostRecord;
 use crate::frontier::{CrawlId, PARKED, Queued, Result, Stretch};
@@ -209,6 +210,7 @@ impl Keeper {
             revoked: false,
             prepares: work == Work::Prepare,
             settings_generation: self.crawls[&crawl].record.lease_settings_generation,
+            watch: LeaseWatch::begin(&settings.name, host.as_str(), token, work == Work::Prepare),
         };
         let robots = self.fresh_robots(host, now)?;
         let Some(collector) = self.collectors.get_mut(&session) else { return Ok(()) };
@@ -229,6 +231,7 @@ impl Keeper {
             pace: Some(pace.to_message(record.requests_since_pause)),
             prepare: lease.prepares,
             epoch: self.epoch,
+            traceparent: lease.watch.traceparent(),
         };
         self.leases.insert(lease);
         self.served_last = crawl;

@@ -13,6 +13,7 @@ use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Hello, Welcome, monitor_message::Message};
 
 use super::table::{ActiveLease, Holder, SessionId};
+use super::watch::LeaseWatch;
 use crate::frontier::record::{AtWorkRecord, LeaseRecord};
 use crate::frontier::{CrawlId, Result};
 use crate::keeper::{Collector, Keeper, MessagesToCollector};
@@ -84,6 +85,7 @@ impl Keeper {
             revoked: false,
             prepares: record.prepares,
             settings_generation: record.settings_generation,
+            watch: LeaseWatch::unknown(),
             host,
         })
     }

@@ -21,6 +21,7 @@ impl Keeper {
         });
         let stale = match (held, Place::from_slice(&place), outcome) {
             (Some((crawl, host)), Some(place), Some(outcome)) => {
+                crate::metrics::visit_settled(outcome.kind());
                 self.apply(token, crawl, &host, &url, place, outcome)?;
                 false
             }

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use seine_common::address::AddressKey;
 use seine_common::host::HostKey;
 
+use super::watch::LeaseWatch;
 use crate::frontier::CrawlId;
 use crate::frontier::record::LeaseRecord;
 
@@ -54,6 +55,7 @@ pub struct ActiveLease {
     pub prepares: bool,
     /// The settings it was granted under.
     pub settings_generation: u32,
+    pub watch: LeaseWatch,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +69,7 @@ impl LeaseTable {
     }
 
     pub fn remove(&mut self, token: u64) -> Option<ActiveLease> {
-        self.leases.remove(&token)
+        self.leases.remove(&token).inspect(|lease| lease.watch.ended())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &ActiveLease> {

@@ -2,19 +2,36 @@
 //! knows only the leases are needed; the books and the table belong to [`seine_node`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::time::Duration;
 
 use seine_node::identity::{Member, NodeId, Standing, TokenId, TokenTerms};
-use seine_node::membership::{NodeTable, ROLES, Registered, SILENCE_MS, SUSPECT_MS};
+use seine_node::membership::{NodeTable, ROLES, Registered, SILENCE_MS, SUSPECT_MS, state_name};
 use seine_node::registry::Registry;
+use seine_node::telemetry::families::set_gauges;
 use seine_proto::monitor::v1::{
     CreateJoinTokenRequest, CreateJoinTokenResponse, JoinToken, LabelNodeRequest, ListJoinTokensResponse, NodeInfo,
     NodeState, NodeStatus, RevokeJoinTokenRequest, RotateAuthorityResponse, SetNodeRequest,
 };
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
+
+use crate::Monitor;
+use crate::keeper::Command;
 
 /// A node that has a certificate and has not registered within this time is not coming.
 const JOINING_MS: i64 = 60_000;
+
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+const STATES: [NodeState; 7] = [
+    NodeState::Joining,
+    NodeState::Idle,
+    NodeState::Working,
+    NodeState::Suspect,
+    NodeState::Dead,
+    NodeState::Draining,
+    NodeState::Removed,
+];
 
 /// The books, and what the process itself is in them.
 #[derive(Clone)]
@@ -226,5 +243,27 @@ fn state(
         (_, Some(_), Some(silent_ms)) if silent_ms < SILENCE_MS => unexplained(NodeState::Suspect),
         (_, None, _) if now_ms - member.joined_ms < JOINING_MS => unexplained(NodeState::Joining),
         _ => unexplained(NodeState::Dead),
+    }
+}
+
+/// Counts the nodes for `/metrics` until told to stop.
+pub async fn count_nodes(
+    monitor: Monitor,
+    access: Access,
+    table: NodeTable,
+    stop: CancellationToken,
+) -> Result<(), Infallible> {
+    loop {
+        if let Ok(leases) = monitor.ask(|answer| Command::LeaseCounts { answer }).await {
+            let mut counts: BTreeMap<String, f64> = STATES.iter().map(|state| (state_name(*state), 0.0)).collect();
+            for node in access.nodes(&table, &leases, true) {
+                *counts.entry(state_name(node.state())).or_default() += 1.0;
+            }
+            set_gauges("seine_monitor_nodes", "Nodes, by how they are.", "state", counts.into_iter().collect());
+        }
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            () = tokio::time::sleep(COUNT_EVERY) => {}
+        }
     }
 }

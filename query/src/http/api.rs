@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use seine_node::health::Condition;
+use seine_node::http::{metrics_text, readiness};
 use serde::Serialize;
 
 use super::parameters::Parameters;
@@ -76,27 +76,19 @@ pub async fn suggestions(state: &HttpState, query_string: Option<&str>) -> Resul
     Ok((typed, suggestions))
 }
 
-pub async fn healthz() -> &'static str {
-    "ok\n"
-}
-
-/// Whether searches are answered, and a line for each tier of the process with its state and the reason. A tier that is
-/// unwell takes nothing from searches; one that has ended takes the process with it.
+/// Whether searches are answered, and how each tier of the process is. A tier that is unwell takes nothing from searches.
 pub async fn readyz(State(state): State<HttpState>) -> Response {
     if let Err(error) = state.service.ready().await {
         return refused(&error);
     }
-    let tiers = state.service.health.tiers();
-    if let Some((tier, ended)) = tiers.iter().find(|(_, condition)| matches!(condition, Condition::Ended(_))) {
-        return error(StatusCode::SERVICE_UNAVAILABLE, "not_ready", &format!("{tier} {ended}"));
+    match readiness(&state.service.health) {
+        Ok(text) => text.into_response(),
+        Err(reason) => error(StatusCode::SERVICE_UNAVAILABLE, "not_ready", &reason),
     }
-    let lines: String = tiers.iter().map(|(tier, condition)| format!("{tier}: {condition}\n")).collect();
-    format!("ready\n{lines}").into_response()
 }
 
 pub async fn metrics(State(state): State<HttpState>) -> Response {
-    let text = state.metrics.map(|metrics| metrics.render()).unwrap_or_default();
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+    metrics_text(state.metrics.as_ref())
 }
 
 pub async fn openapi() -> Response {

@@ -32,7 +32,7 @@ fn wrong_usage_exits_2_with_one_sentence_that_holds_the_value() {
         (vec!["crawls", "list", "--server", "192.0.2.1:7070"], "https://192.0.2.1:7070"),
         (vec!["nodes", "token", "create", "--ttl", "soon"], "soon"),
         (vec!["nodes", "token", "create", "--roles", "boss"], "boss"),
-        (vec!["nodes", "set", "some-node", "--hosts", "many"], "many"),
+        (vec!["nodes", "label", "some-node", "room"], "room"),
         (vec!["node", "--roles", "collector", "--token", "@/nowhere"], "/nowhere"),
         (vec!["node", "--roles", "collector"], "--join"),
         (vec!["serve", "--roles", "collector"], "collector"),

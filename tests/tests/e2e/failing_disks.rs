@@ -110,7 +110,7 @@ async fn a_monitor_whose_store_fails_ends_the_process_with_a_sentence_and_exit_1
     let stdout = server.stdout.take().expect("it is piped");
     let mut first = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut first).expect("it says that it is ready");
-    assert!(first.starts_with("ready grpc="), "{first}");
+    assert!(first.starts_with("ready http="), "{first}");
     let refused = eventually(DEADLINE, "the store takes no more", async || {
         let seeds: Vec<String> = (0..1_000).map(|_| format!("http://h.test/{:032x}", rand::random::<u128>())).collect();
         let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();

@@ -289,14 +289,21 @@ fn whoever_looks_from_another_address_finds_no_port_in_clear() {
 async fn nodes_are_labelled_set_drained_and_shown() {
     let (monitor, node) = (Seine::new(), Seine::new());
     let server = serve(&monitor, "monitor", &[]);
-    let running = node.start_node(&monitor, &server.listen(), "collector,analyser", &[]);
+    let log = std::fs::File::create(node.data().join("log")).unwrap();
+    let mut command = node.node_command(&monitor, &server.listen(), "collector,analyser", &[]);
+    let running = Running::start(command.stderr(log));
     let name = running.node();
     let labelled = json(&monitor, &["nodes", "label", &name, "room=3"]);
     assert_eq!(labelled["labels"]["room"], "3");
-    let set = json(&monitor, &["nodes", "set", &name, "--hosts", "4-64"]);
-    assert_eq!(set["settings"]["hosts"], serde_json::json!([4, 64]));
-    let reset = json(&monitor, &["nodes", "set", &name, "--hosts", "default"]);
-    assert_eq!(reset["settings"]["hosts"], Value::Null);
+    // What it logs follows at once, and goes back.
+    let levels = || std::fs::read_to_string(node.data().join("log")).unwrap().matches("log levels changed").count();
+    let set = json(&monitor, &["nodes", "set", &name, "--log", "info,collector=debug"]);
+    assert_eq!(set["settings"]["log"], "info,collector=debug");
+    eventually(LONG, "the node logs more", async || levels() == 1).await;
+    let reset = json(&monitor, &["nodes", "set", &name, "--log", "default"]);
+    assert_eq!(reset["settings"]["log"], Value::Null);
+    let wrong = monitor.run(&["nodes", "set", &name, "--log", "loud"]);
+    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("loud"), "{wrong:?}");
     assert_eq!(json(&monitor, &["nodes", "drain", &name])["draining"], true);
     eventually(LONG, "it is draining", async || state(&monitor, &name) == "draining").await;
     assert!(monitor.run(&["nodes", "drain", &name, "--undo"]).status.success());
@@ -311,4 +318,31 @@ async fn nodes_are_labelled_set_drained_and_shown() {
     drop(running);
     eventually(LONG, "it is missed", async || state(&monitor, &name) == "suspect").await;
     eventually(LONG, "it is given up", async || state(&monitor, &name) == "dead").await;
+}
+
+#[tokio::test]
+async fn a_second_indexer_stands_by_and_takes_over_and_a_third_is_refused() {
+    let web = FakeWeb::start(FakeWebConfig::small(20));
+    let (monitor, first, second, third) = (Seine::new(), Seine::new(), Seine::new(), Seine::new());
+    let server = serve(&monitor, "monitor,collector,analyser,filesaver", &[]);
+    let join = server.listen();
+    let active = first.start_node(&monitor, &join, "indexer", &[]);
+    let waiting = second.start_node(&monitor, &join, "indexer", &[]);
+    let standby = |node: &Running| json(&monitor, &["nodes", "show", &node.node()])["standby"] == true;
+    assert!(!standby(&active) && standby(&waiting));
+    let output = third.node_command(&monitor, &join, "indexer", &[]).output().unwrap();
+    let (code, said) = ended(&output);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains(&active.node()) && said.contains(&waiting.node()) && said.contains("third"), "{said}");
+    let run = monitor.crawl(&web.url("/"), &["--delay", "0", "--max-pages", "10"]);
+    assert_eq!((run.code, run.count("indexed")), (0, 10), "{run:?}");
+    let name = waiting.node();
+    drop(active);
+    eventually(LONG, "the standby has taken over", async || {
+        json(&monitor, &["nodes", "show", &name])["standby"] == false
+    })
+    .await;
+    let run = monitor.crawl(&web.url("/"), &["--delay", "0", "--max-pages", "21"]);
+    assert_eq!((run.code, run.count("pages"), run.count("indexed")), (0, 21, 21), "{run:?}");
+    assert_eq!(second.documents("fake").len(), 21);
 }

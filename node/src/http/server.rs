@@ -14,12 +14,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use seine_common::config::WebConfig;
-use seine_node::connections::{BoundedStream, ConnectionLimits, Connections};
-use seine_node::descriptors;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
+
+use crate::connections::{BoundedStream, ConnectionLimits, Connections};
+use crate::descriptors;
 
 /// Connections when the settings name no number, as long as there are descriptors for so many.
 const MAX_CONNECTIONS: usize = 10_000;

@@ -1,0 +1,74 @@
+//! What keeps a process one of its cluster while it runs: registering, renewing its certificate, and keeping to what an
+//! administrator has set for it.
+
+use std::convert::Infallible;
+
+use seine_node::membership::{Directory, NodeTable};
+use seine_node::telemetry::log_levels;
+use seine_proto::monitor::v1::NodeSettings;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::cluster::Cluster;
+use super::supervise::{Supervised, Supervisor};
+
+/// What keeps this process one of its cluster.
+fn cluster_tasks(supervisor: &Supervisor, directory: Directory, cluster: Cluster, nodes: NodeTable) -> Vec<Supervised> {
+    let (stop_directory, stop_renewal) = (CancellationToken::new(), CancellationToken::new());
+    let told = directory.told();
+    let stop = CancellationToken::new();
+    let applying = apply(told.settings, stop.clone());
+    let mut tasks = vec![supervisor.watch("settings of the node", stop, applying)];
+    match (cluster.monitor, cluster.registry) {
+        (Some((address, channel)), _) => {
+            let (stop, monitor) = (stop_directory.clone(), channel.clone());
+            let registering = async move { directory.register(monitor, &address, stop).await };
+            tasks.push(supervisor.watch("membership", stop_directory, registering));
+            if let Some(renewal) = cluster.renewal {
+                let renewing = renewal.of_node(channel, told.roots, stop_renewal.clone());
+                tasks.push(supervisor.watch("renewal", stop_renewal, renewing));
+            }
+        }
+        (None, Some(registry)) => {
+            let changes = nodes.changes();
+            let following = directory.follow(nodes, registry.clone(), stop_directory.clone());
+            tasks.push(supervisor.watch("membership", stop_directory, following));
+            if let Some(renewal) = cluster.renewal {
+                let renewing = renewal.of_monitor(registry, changes, stop_renewal.clone());
+                tasks.push(supervisor.watch("renewal", stop_renewal, renewing));
+            }
+        }
+        // It is alone, and nobody has to know it.
+        (None, None) => {}
+    }
+    tasks
+}
+
+/// What is set holds until it is set otherwise; then what the process started with holds again.
+async fn apply(mut settings: watch::Receiver<NodeSettings>, stop: CancellationToken) -> Result<(), Infallible> {
+    let Some(levels) = log_levels() else { return wait(stop).await };
+    let (own, mut is_set) = (levels.current(), false);
+    loop {
+        let told = settings.borrow_and_update().log.clone();
+        let wanted = match &told {
+            Some(level) => Some(level),
+            None if is_set => Some(&own),
+            None => None,
+        };
+        if let Some(level) = wanted.filter(|level| **level != levels.current())
+            && let Err(problem) = levels.set(level)
+        {
+            tracing::warn!(level, problem, "what is set for this node cannot be used");
+        }
+        is_set = told.is_some();
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            changed = settings.changed() => if changed.is_err() { return wait(stop).await },
+        }
+    }
+}
+
+async fn wait(stop: CancellationToken) -> Result<(), Infallible> {
+    stop.cancelled().await;
+    Ok(())
+}

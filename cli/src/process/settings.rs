@@ -1,0 +1,76 @@
+//! What the settings mean to each tier.
+
+use std::path::PathBuf;
+
+use seine_analyser::AnalyserConfig;
+use seine_analyser::convert::ConverterConfig;
+use seine_collector::CollectorConfig;
+use seine_common::config::Config;
+use seine_monitor::MonitorConfig;
+use seine_monitor::crawl::defaults::defaults;
+use seine_monitor::keeper::Durability;
+
+use crate::failure::{Failure, Result};
+
+pub fn monitor_config(config: &Config) -> Result<MonitorConfig> {
+    Ok(MonitorConfig {
+        durability: if config.store.sync { Durability::Sync } else { Durability::Os },
+        collector_memory: config.fetch.memory_bytes,
+        collector_load: config.fetch.max_load,
+        crawl_defaults: defaults(config).map_err(Failure::usage)?,
+        ..MonitorConfig::default()
+    })
+}
+
+pub fn filesaver_config(config: &Config) -> seine_analyser::filesaver::FilesaverConfig {
+    use seine_analyser::filesaver::Durability;
+    seine_analyser::filesaver::FilesaverConfig {
+        durability: if config.store.sync { Durability::Sync } else { Durability::Os },
+        segment_bytes: config.store.archive_file_bytes,
+        software: concat!("seine/", env!("CARGO_PKG_VERSION")).to_owned(),
+    }
+}
+
+pub fn analyser_config(config: &Config) -> AnalyserConfig {
+    let converter = ConverterConfig {
+        program: own_program(),
+        workers: config.convert.workers,
+        timeout: config.convert.timeout,
+        memory_bytes: config.convert.memory_bytes,
+    };
+    AnalyserConfig {
+        wanted_languages: config.analyse.languages.clone(),
+        keeps_ip: config.analyse.keep_ip,
+        converter: Some(converter),
+        ..AnalyserConfig::default()
+    }
+}
+
+/// The program of this very process, even if its file was replaced by another version since it started.
+fn own_program() -> PathBuf {
+    let link = PathBuf::from("/proc/self/exe");
+    if link.exists() {
+        return link;
+    }
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("seine"))
+}
+
+pub fn indexer_config(config: &Config) -> seine_indexer::IndexerConfig {
+    seine_indexer::IndexerConfig {
+        memory_bytes: config.index.memory_bytes,
+        commit_interval: config.index.commit_interval,
+        ..seine_indexer::IndexerConfig::default()
+    }
+}
+
+pub fn collector_config(config: &Config, node_id: &str, embedded: bool) -> CollectorConfig {
+    CollectorConfig {
+        connect_timeout: config.fetch.connect_timeout,
+        request_timeout: config.fetch.request_timeout,
+        max_in_flight: config.fetch.max_in_flight,
+        keeps_answers: config.archive.keeps_answers,
+        id: node_id.to_owned(),
+        embedded,
+        ..CollectorConfig::default()
+    }
+}
