@@ -284,10 +284,7 @@ impl Process {
             indexer,
             filesaver,
             monitor,
-            others: {
-                others.extend([disks, server]);
-                others
-            },
+            others,
             _locks: locks,
         })
     }

@@ -22,7 +22,6 @@ const CPU_SECONDS: &str = "seine_process_cpu_seconds_total";
 const MEMORY: &str = "seine_process_resident_bytes";
 const OPEN_FILES: &str = "seine_process_open_files";
 const MAX_OPEN_FILES: &str = "seine_process_max_open_files";
-const HOSTS: &str = "seine_collector_hosts";
 const QUEUES: [(&str, &str); 2] =
     [("requests", "seine_collector_in_flight"), ("analyser_bytes", "seine_analyser_held_bytes")];
 
@@ -77,7 +76,8 @@ impl FigureSampler {
             bytes_per_second: per_second(counts.bytes, |before| before.counts.bytes),
             pages_per_second: per_second(counts.pages, |before| before.counts.pages),
             urls_per_second: per_second(counts.urls, |before| before.counts.urls),
-            hosts_at_work: whole(HOSTS),
+            // The Monitor knows which it has given out.
+            hosts_at_work: 0,
             queues: queues.collect(),
             pages: counts.pages as u64,
         }

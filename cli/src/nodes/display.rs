@@ -85,7 +85,7 @@ pub fn node(status: Option<&NodeStatus>, target: &Target) -> Result<()> {
         tell("bandwidth", format!("{:.0} kB/s", figures.bytes_per_second / 1000.0));
         tell("pages", format!("{} ({:.1} per second)", figures.pages, figures.pages_per_second));
         tell("links", format!("{:.1} per second", figures.urls_per_second));
-        tell("hosts at work", figures.hosts_at_work.max(status.leases.into()).to_string());
+        tell("hosts at work", figures.hosts_at_work.to_string());
         let mut queues: Vec<_> = figures.queues.iter().collect();
         queues.sort();
         queues.into_iter().for_each(|(name, size)| tell(&format!("queue {name}"), size.to_string()));
@@ -117,7 +117,7 @@ fn shown(status: &NodeStatus) -> Value {
             "pages": figures.pages,
             "pages_per_second": figures.pages_per_second,
             "urls_per_second": figures.urls_per_second,
-            "hosts_at_work": figures.hosts_at_work.max(status.leases.into()),
+            "hosts_at_work": figures.hosts_at_work,
             "queues": figures.queues,
         })
     });

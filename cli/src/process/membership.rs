@@ -13,7 +13,7 @@ use super::cluster::Cluster;
 use super::supervise::{Supervised, Supervisor};
 
 /// What keeps this process one of its cluster.
-fn cluster_tasks(supervisor: &Supervisor, directory: Directory, cluster: Cluster, nodes: NodeTable) -> Vec<Supervised> {
+pub fn start(supervisor: &Supervisor, directory: Directory, cluster: Cluster, nodes: NodeTable) -> Vec<Supervised> {
     let (stop_directory, stop_renewal) = (CancellationToken::new(), CancellationToken::new());
     let told = directory.told();
     let stop = CancellationToken::new();

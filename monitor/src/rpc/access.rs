@@ -10,8 +10,8 @@ use seine_node::membership::{NodeTable, ROLES, Registered, SILENCE_MS, SUSPECT_M
 use seine_node::registry::Registry;
 use seine_node::telemetry::families::set_gauges;
 use seine_proto::monitor::v1::{
-    CreateJoinTokenRequest, CreateJoinTokenResponse, JoinToken, LabelNodeRequest, ListJoinTokensResponse, NodeInfo,
-    NodeState, NodeStatus, RevokeJoinTokenRequest, RotateAuthorityResponse, SetNodeRequest,
+    CreateJoinTokenRequest, CreateJoinTokenResponse, Figures, JoinToken, LabelNodeRequest, ListJoinTokensResponse,
+    NodeInfo, NodeState, NodeStatus, RevokeJoinTokenRequest, RotateAuthorityResponse, SetNodeRequest,
 };
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -205,6 +205,7 @@ fn status(
     let unseen = NodeInfo { id, roles: granted.into_iter().cloned().collect(), ..NodeInfo::default() };
     let (node, figures, version) =
         known.map_or_else(|| (unseen, None, String::new()), |known| (known.node, Some(known.figures), known.version));
+    let figures = figures.map(|figures| Figures { hosts_at_work: leases.into(), ..figures });
     NodeStatus {
         node: Some(node),
         state: state.into(),

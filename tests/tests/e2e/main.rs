@@ -11,7 +11,6 @@ mod killing_the_indexer;
 mod restarting;
 mod failing_disks;
 mod nodes;
-mod nodes;
 mod six_processes;
 mod older_formats;
 mod rebuilding;

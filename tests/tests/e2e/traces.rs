@@ -33,9 +33,9 @@ async fn one_trace_leads_from_the_lease_over_all_processes_to_the_index() {
     }
     let [one, two, three] = &directories;
     let monitor = one.start(&["serve", "--roles", "monitor,filesaver", "--grpc", "127.0.0.1:0"]);
-    let join = monitor.grpc();
-    let fetching = two.start(&["node", "--roles", "collector,analyser", "--join", &join]);
-    let indexing = three.start(&["node", "--roles", "indexer", "--join", &join]);
+    let join = monitor.listen();
+    let fetching = two.start_node(one, &join, "collector,analyser", &[]);
+    let indexing = three.start_node(one, &join, "indexer", &[]);
     let url = web.url("/");
     let add = [&["crawls", "add", &url, "--name", "site", "--delay", "0"], ALLOW_LOOPBACK.as_slice()].concat();
     assert!(one.run(&add).status.success());
