@@ -23,6 +23,7 @@ use crate::End;
 use crate::args::{Role, Target};
 use crate::failure::{Failure, Result};
 use crate::filesavers;
+use crate::process::cluster::IDENTITY_DIR;
 use crate::process::{MONITOR_DIR, Plan, Process};
 
 /// A channel on which every call says who calls and which filesaver is meant.
@@ -114,10 +115,11 @@ impl Connection {
         }
         let data = DataDir::open_existing(&target.data)?;
         if let Some(endpoint) = data.holder(MONITOR_DIR) {
-            let mut remote = remote(&endpoint, &data)?;
+            let mut remote = remote(&endpoint)?;
             remote.find_tiers(roles).await?;
             return Ok(Self::Remote(Box::new(remote)));
         }
+        refuse_node(&data, roles)?;
         let plan = Plan::alone(roles, data, config.clone());
         Ok(Self::Opened(Box::new(Process::start(plan).await?)))
     }
@@ -158,14 +160,20 @@ pub fn server_of(data: &DataDir) -> Option<Endpoint> {
 }
 
 /// The process that holds a data directory. Its filesavers are not known before it is asked.
-pub fn remote(endpoint: &Endpoint, data: &DataDir) -> Result<Remote> {
-    // Where its port is not on loopback, it shows a certificate of the cluster, or of the owner's.
-    let roots = data.root().join(crate::process::cluster::ROOTS_FILE);
-    let channel = match user_channel(&endpoint.grpc, None) {
-        Ok(channel) => channel,
-        Err(_) => user_channel(&format!("https://{}", endpoint.grpc), Some(&roots))?,
-    };
-    Ok(Remote::new(channel, &endpoint.token))
+pub fn remote(endpoint: &Endpoint) -> Result<Remote> {
+    Ok(Remote::new(user_channel(&endpoint.grpc, None)?, &endpoint.token))
+}
+
+/// A node's directory has no Monitor, and none is to be made in it by mistake.
+fn refuse_node(data: &DataDir, roles: &[Role]) -> Result<()> {
+    let identities = data.root().join(IDENTITY_DIR);
+    if roles.contains(&Role::Monitor) && identities.exists() && !data.root().join(MONITOR_DIR).exists() {
+        return Err(Failure::failed(format!(
+            "{} is the directory of a node; ask its server, with --server or with --data and the server's directory",
+            data.root().display()
+        )));
+    }
+    Ok(())
 }
 
 impl Remote {
@@ -182,7 +190,9 @@ impl Remote {
             return Ok(());
         }
         let nodes = self.services.admin.list_nodes(ListNodesRequest::default()).await?.into_inner().nodes;
-        let living = nodes.into_iter().filter(|node| !matches!(node.state(), NodeState::Dead | NodeState::Joining));
+        let living = nodes
+            .into_iter()
+            .filter(|node| !matches!(node.state(), NodeState::Dead | NodeState::Joining | NodeState::Removed));
         let living: Vec<_> = living.filter_map(|node| node.node).collect();
         if roles.contains(&Role::Filesaver) {
             let logs = living.iter().map(|node| &node.log_id).filter(|log_id| !log_id.is_empty());

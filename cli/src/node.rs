@@ -97,30 +97,56 @@ async fn identity_of(
     roles: &BTreeSet<&'static str>,
     directory: &Path,
 ) -> Result<OwnIdentity> {
-    if let Some(own) = known {
-        if let Some(token) = token.filter(|token| !own.believes(token.pin)) {
-            return Err(Failure::usage(format!(
-                "{} has joined another cluster as {}, and the join token {} is not of that one; use another directory \
-                 with --data, or remove that one to join anew",
-                directory.display(),
-                own.node,
-                token.id
-            )));
-        }
-        eprintln!("joining {monitor} as {}", own.node);
-        return Ok(own);
+    let Some(mut own) = known else {
+        let token = token.ok_or_else(|| {
+            Failure::usage(format!(
+                "this machine has not joined {monitor} yet and has no join token; `seine nodes token create` on the \
+                 server prints the line to run here"
+            ))
+        })?;
+        return join(monitor, &token, roles, directory).await;
+    };
+    if let Some(token) = token.as_ref().filter(|token| !own.believes(token.pin)) {
+        return Err(Failure::usage(format!(
+            "{} has joined another cluster as {}, and the join token {} is not of that one; use another directory \
+             with --data, or remove that one to join anew",
+            directory.display(),
+            own.node,
+            token.id
+        )));
     }
-    let token = token.ok_or_else(|| {
-        Failure::usage(format!(
-            "this machine has not joined {monitor} yet and has no join token; `seine nodes token create` on the server \
-             prints the line to run here"
-        ))
-    })?;
+    eprintln!("joining {monitor} as {}", own.node);
+    match (joining::is_welcome(monitor, &own).await, token) {
+        (Ok(()), _) => {
+            if own.joined_at != monitor {
+                monitor.clone_into(&mut own.joined_at);
+                own.save(directory).map_err(Failure::failed)?;
+            }
+            Ok(own)
+        }
+        // It was removed or locked, or its certificate has ended: the token makes it a node again.
+        (Err(JoinError::Refused(reason)), Some(token)) => {
+            eprintln!("{} is refused: {reason}", own.node);
+            join(monitor, &token, roles, directory).await
+        }
+        (Err(JoinError::Refused(reason)), None) => Err(Failure::failed(format!("refused by {monitor}: {reason}"))),
+        // It is tried again for as long as it takes, once everything runs.
+        (Err(_), _) => Ok(own),
+    }
+}
+
+/// Until there is an answer.
+async fn join(
+    monitor: &str,
+    token: &JoinToken,
+    roles: &BTreeSet<&'static str>,
+    directory: &Path,
+) -> Result<OwnIdentity> {
     eprintln!("joining {monitor}");
     let names = roles.iter().map(|role| (*role).to_owned()).collect();
     let mut pause = FIRST_RETRY;
     loop {
-        match joining::join(monitor, &token, &names, directory).await {
+        match joining::join(monitor, token, &names, directory).await {
             Ok(own) => {
                 eprintln!("joined as {}", own.node);
                 return Ok(own);

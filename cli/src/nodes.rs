@@ -58,14 +58,10 @@ pub async fn run(arguments: NodesArguments, config: &Config) -> Result<End> {
         }
         C::RotateCa { finish, target } => rotate(finish, &target, config).await,
         C::Token(TokenCommand::Create { roles, ttl, uses, node, host, target }) => {
-            with_admin(&target, config, async |mut admin| {
-                let names = roles.iter().map(|role| role.name().to_owned()).collect();
-                let node = node.clone().unwrap_or_default();
-                let request = CreateJoinTokenRequest { roles: names, ttl_seconds: ttl.as_secs(), uses, node };
-                let created = admin.create_join_token(request).await?.into_inner();
-                show_token(&created, &roles, host.as_deref(), &target)
-            })
-            .await
+            let roles = roles.iter().map(|role| role.name().to_owned()).collect();
+            let node = node.unwrap_or_default();
+            let request = CreateJoinTokenRequest { roles, ttl_seconds: ttl.as_secs(), uses, node };
+            create_token(request, host.as_deref(), &target, config).await
         }
         C::Token(TokenCommand::List { target }) => {
             with_admin(&target, config, async |mut admin| {
@@ -142,28 +138,41 @@ async fn rotate(finish: bool, target: &Target, config: &Config) -> Result<End> {
 }
 
 /// The one line to run on another machine, on standard output; all else beside it.
-fn show_token(created: &CreateJoinTokenResponse, roles: &[Role], host: Option<&str>, target: &Target) -> Result<()> {
-    let CreateJoinTokenResponse { token, address, id, expires_at_ms } = created;
-    let address = reached_at(address, host)?;
-    let roles: Vec<&str> = match roles.is_empty() {
-        true => vec![Role::Collector.name(), Role::Analyser.name()],
-        false => roles.iter().map(|role| role.name()).collect(),
-    };
-    let line = join_line(token, &address, &roles.join(","));
-    let expires = time_text(*expires_at_ms);
-    if target.json {
-        say!("{}", json!({ "id": id, "token": token, "join": address, "command": line, "expires_at": expires }));
-        return Ok(());
-    }
-    if address.starts_with("127.") || address.starts_with("[::1]") {
-        eprintln!(
-            "the node port listens on this machine only; `seine serve --listen 0.0.0.0:7071` lets others in, and \
-             --host says under which name they reach it"
-        );
-    }
-    eprintln!("run this on the other machine, until {}:", expires.unwrap_or_default());
-    say!("{line}");
-    Ok(())
+async fn create_token(
+    request: CreateJoinTokenRequest,
+    host: Option<&str>,
+    target: &Target,
+    config: &Config,
+) -> Result<End> {
+    with_admin(target, config, async |mut admin| {
+        let nodes = all(&mut admin, false).await?;
+        let listens_at = nodes.iter().find(|node| node.is_monitor).and_then(|node| node.node.as_ref());
+        let address = reached_at(listens_at.map_or("", |node| &node.address), host)?;
+        let again = nodes.iter().filter_map(|node| node.node.as_ref()).find(|node| node.id == request.node);
+        let roles = match (again, request.roles.is_empty()) {
+            (Some(node), _) => node.roles.join(","),
+            (None, true) => format!("{},{}", Role::Collector.name(), Role::Analyser.name()),
+            (None, false) => request.roles.join(","),
+        };
+        let created = admin.create_join_token(request).await?.into_inner();
+        let line = join_line(&created.token, &address, &roles);
+        let expires = time_text(created.expires_at_ms);
+        if target.json {
+            let CreateJoinTokenResponse { id, token, .. } = created;
+            say!("{}", json!({ "id": id, "token": token, "join": address, "command": line, "expires_at": expires }));
+            return Ok(());
+        }
+        if address.starts_with("127.") || address.starts_with("[::1]") {
+            eprintln!(
+                "the node port listens on this machine only; `seine serve --listen 0.0.0.0:7071` lets others in, and \
+                 --host says under which name they reach it"
+            );
+        }
+        eprintln!("run this on the other machine, until {}:", expires.unwrap_or_default());
+        say!("{line}");
+        Ok(())
+    })
+    .await
 }
 
 fn join_line(token: &str, address: &str, roles: &str) -> String {

@@ -93,6 +93,8 @@ pub struct Process {
     pub listen: Option<SocketAddr>,
     pub node_id: String,
     pub told: Told,
+    /// Where the Monitor is, where it is elsewhere.
+    monitor_address: String,
     pub query: Option<QueryService>,
     health: Option<Supervised>,
     data: DataDir,
@@ -220,13 +222,20 @@ impl Process {
 
         let health = Health::start(&roles, &mut routes, board.clone()).await;
         server::add_reflection(&roles, &mut routes)?;
-        let privacy = privacy(grpc, &config, &cluster)?;
         let user_port = UserPort {
             admin_token: admin_token.clone(),
             search_needs_token: config.server.grpc_search_needs_token,
-            privacy,
+            privacy: privacy(grpc, &config, &cluster)?,
             forwarding: cluster.forwarding(&roles, own_log.as_ref().map(|log| log.id.clone())),
         };
+        let mut users = vec![(user_port, user_listener)];
+        let mut near = grpc;
+        if !grpc.ip().is_loopback() {
+            // For commands of this machine, which need not know what certificate is shown to others.
+            let listener = transport::listen(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0)).await?;
+            near = listener.local_addr().map_err(Failure::failed)?;
+            users.push((UserPort { privacy: Privacy::Loopback, ..users[0].0.clone() }, listener));
+        }
         let node = NodeInfo {
             id: node_id.clone(),
             roles: roles.iter().map(|role| (*role).to_owned()).collect(),
@@ -240,12 +249,13 @@ impl Process {
         }
         let listen = cluster.listens_at;
         let stop = CancellationToken::new();
-        let doors = server::Doors { user: (user_port, user_listener), node: cluster.node_port.take() };
+        let doors = server::Doors { users, node: cluster.node_port.take() };
         let server = supervisor.watch("gRPC server", stop.clone(), server::serve(routes, doors, memory, stop));
         let mut sampler = FigureSampler::new(metrics, data.root().to_owned());
         let directory = Directory::new(node, own_log, board.clone(), cluster.channels.clone(), cluster.cut_off.clone())
             .sampling(Box::new(move || sampler.sample()));
         let told = directory.told();
+        let monitor_address = cluster.monitor.as_ref().map(|(address, _)| address.clone()).unwrap_or_default();
         others.extend(membership::start(&supervisor, directory, cluster, nodes));
         let stop = CancellationToken::new();
         let watched = owners.iter().filter(|(role, _)| has(*role));
@@ -268,13 +278,14 @@ impl Process {
         let health = supervisor.watch("health", stop.clone(), health.follow(stop));
         if has(Role::Monitor) {
             let (pid, token) = (std::process::id(), admin_token.clone());
-            data.publish(&Endpoint { pid, grpc: grpc.to_string(), token, serves })?;
+            data.publish(&Endpoint { pid, grpc: near.to_string(), token, serves })?;
         }
         Ok(Self {
             grpc,
             listen,
             node_id,
             told,
+            monitor_address,
             query,
             health: Some(health),
             data,
@@ -303,13 +314,13 @@ impl Process {
     }
 
     /// Waits until this process is one of its cluster, and tells what keeps it from that. An error when it is refused.
-    pub async fn joined(&self, tell: impl Fn(&str)) -> Result<()> {
+    pub async fn joined(&self, tell: impl Fn(&str, &str)) -> Result<()> {
         let mut standing = self.told.standing.clone();
         loop {
             match standing.borrow_and_update().clone() {
                 Standing::Joined => return Ok(()),
                 Standing::Refused(reason) => return Err(Failure::failed(format!("refused: {reason}"))),
-                Standing::Away(reason) => tell(&reason),
+                Standing::Away(reason) => tell(&self.monitor_address, &reason),
                 Standing::Joining => {}
             }
             if standing.changed().await.is_err() {

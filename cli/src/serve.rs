@@ -88,7 +88,7 @@ pub async fn until_stopped(plan: Plan, http: Option<SocketAddr>, shutdown: Shutd
 
 /// Says that it is ready as soon as it is one of its cluster.
 async fn serve_until_refused(process: &Process, http: SocketAddr, invites: bool) -> Result<End> {
-    process.joined(|reason| eprintln!("cannot reach the Monitor: {reason}; trying again")).await?;
+    process.joined(|monitor, reason| eprintln!("cannot reach {monitor}: {reason}; trying again")).await?;
     let word = |name: &str, address: Option<SocketAddr>| address.map(|address| format!(" {name}={address}"));
     let node = process.is_node().then(|| format!(" node={}", process.node_id));
     let words = [node, word("http", Some(http)), word("grpc", Some(process.grpc)), word("listen", process.listen)];

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, ServerName};
 use seine_proto::node::v1::membership_client::MembershipClient;
-use seine_proto::node::v1::{Certificate, JoinRequest};
+use seine_proto::node::v1::{Certificate, JoinRequest, RegisterRequest};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tonic::transport::Endpoint;
@@ -21,6 +21,10 @@ use tonic::{Code, Status};
 use crate::identity::tls;
 use crate::identity::{Admitted, ClusterId, JoinToken, Name, NodeId, OwnIdentity, PendingRequest, own};
 use crate::membership::VERSION;
+use crate::transport;
+use crate::transport::credentials::Credentials;
+use crate::transport::cut_off::CutOff;
+use crate::transport::dial::{Dialer, Target};
 
 const ANSWER_TAKES: Duration = Duration::from_secs(10);
 
@@ -60,6 +64,41 @@ pub async fn join(
     own.save(directory)?;
     PendingRequest::discard(directory)?;
     Ok(own)
+}
+
+/// Whether the Monitor still takes this machine for a node. Registers nothing.
+pub async fn is_welcome(address: &str, own: &OwnIdentity) -> Result<(), JoinError> {
+    let credentials = Credentials::new(own).map_err(|error| JoinError::Refused(error.to_string()))?;
+    let channel = Dialer::new(credentials, CutOff::default()).channel_to(Target::monitor(address));
+    let request = RegisterRequest { version: VERSION.to_owned(), ..RegisterRequest::default() };
+    let mut client = MembershipClient::new(channel);
+    let status = match tokio::time::timeout(ANSWER_TAKES, client.register(request)).await {
+        Ok(Ok(_)) => return Ok(()),
+        Ok(Err(status)) => status,
+        Err(_) => return Err(away(address, &"it does not answer")),
+    };
+    match status.code() {
+        // It got so far as to miss the node's name.
+        Code::InvalidArgument => Ok(()),
+        Code::PermissionDenied | Code::Unauthenticated | Code::FailedPrecondition => {
+            Err(JoinError::Refused(status.message().to_owned()))
+        }
+        _ if has_tls_fault(&status) => Err(JoinError::Refused(transport::cause(&status))),
+        _ => Err(away(address, &transport::cause(&status))),
+    }
+}
+
+/// Certificates that do not fit do not begin to fit when it is tried again.
+fn has_tls_fault(status: &Status) -> bool {
+    let mut cause = std::error::Error::source(status);
+    while let Some(error) = cause {
+        let io = error.downcast_ref::<std::io::Error>();
+        if io.is_some_and(|io| io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 async fn ask(address: &str, token: &JoinToken, request: JoinRequest) -> Result<Admitted, JoinError> {

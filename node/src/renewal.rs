@@ -102,11 +102,12 @@ impl Renewal {
         self.credentials.replace(&self.own).map_err(|error| error.to_string())
     }
 
-    /// For the Monitor: signs its own.
+    /// For the Monitor: signs its own, and tells when there are other roots.
     pub async fn of_monitor(
         mut self,
         registry: Registry,
         mut changes: watch::Receiver<u64>,
+        on_roots: impl Fn(&Registry) + Send,
         stopped: CancellationToken,
     ) -> Result<(), Infallible> {
         loop {
@@ -115,6 +116,7 @@ impl Renewal {
             match now {
                 Ok(own) if own.generation != self.own.generation || own.roots != self.own.roots => {
                     self.own = own;
+                    on_roots(&registry);
                     if let Err(error) = self.credentials.replace(&self.own) {
                         tracing::error!(%error, "the Monitor's new certificate cannot be used");
                     }

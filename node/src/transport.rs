@@ -15,6 +15,7 @@ mod severable;
 pub mod user_client;
 pub mod user_port;
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,12 +31,14 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
+use tonic::Status;
 use tonic::service::Routes;
 use tonic::transport::{Channel, Endpoint, Server};
 
 use self::node_port::ConnectInfo;
 use crate::connections::{Connection, ConnectionLimits, Connections};
 use crate::descriptors;
+use crate::identity::tls;
 
 /// Bytes that an in-memory connection buffers in each direction.
 const MEMORY_BUFFER_BYTES: usize = 1 << 20;
@@ -119,6 +122,27 @@ pub async fn listen(address: SocketAddr) -> Result<TcpListener, TransportError> 
 pub async fn serve(routes: Routes, memory: MemoryListener, shutdown: CancellationToken) -> Result<(), TransportError> {
     let incoming = tokio_stream::StreamExt::map(ReceiverStream::new(memory.connections), Ok::<_, io::Error>);
     Ok(server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await?)
+}
+
+/// What is wrong with a connection, down to the cause and in words: "transport error" says nothing.
+pub fn cause(error: &(dyn Error + 'static)) -> String {
+    let mut deepest = error;
+    loop {
+        if let Some(error) = deepest.downcast_ref::<io::Error>()
+            && error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+        {
+            return tls::explain_io(error);
+        }
+        match deepest.source() {
+            Some(earlier) => deepest = earlier,
+            None => break,
+        }
+    }
+    match error.downcast_ref::<Status>() {
+        // Nothing is wrong with the connection: somebody answered.
+        Some(status) if status.source().is_none() => status.message().to_owned(),
+        _ => deepest.to_string(),
+    }
 }
 
 fn connections(shutdown: &CancellationToken) -> Connections {

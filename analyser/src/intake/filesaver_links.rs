@@ -3,7 +3,8 @@
 //!
 //! A visit that found its page unchanged goes to the filesaver that has the page; any other goes where its URL leads by
 //! rendezvous hashing, so that a page which is fetched again meets what is known of it, and a filesaver more or less moves
-//! only its share. One that broke or could not save rests for a while: others take its pages, as long as there are any.
+//! only its share. One that broke or could not save rests for a while, and one that drains for good: others take its pages, as long as there are
+//! any.
 //!
 //! Not responsible for which pages are under way; its owner counts them and keeps their number bounded.
 
@@ -99,7 +100,8 @@ impl FilesaverLinks {
         self.resting.retain(|_, until| *until > now);
         let mut names: Vec<String> = known.keys().cloned().collect();
         if names.len() > 1 {
-            let resting = |name: &str| self.resting.contains_key(name);
+            let resting =
+                |name: &str| self.resting.contains_key(name) || known.get(name).is_some_and(|route| route.draining);
             names.sort_by_cached_key(|name| preference(request, name, resting(name)));
         }
         names

@@ -53,7 +53,7 @@ async fn follow(
     started: Instant,
 ) -> Result<End> {
     let name = crawl.name.clone();
-    let mut remote = connect::remote(server, &DataDir::open_existing(&arguments.data)?)?;
+    let mut remote = connect::remote(server)?;
     let mut services = remote.services.clone();
     if start(&mut services, crawl, arguments.again).await? {
         watch(&mut services, &name, shutdown).await?;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use seine_common::clock::Clock;
 use seine_common::data_dir::DataDir;
@@ -28,9 +28,9 @@ use crate::failure::{Failure, Result};
 
 /// Where the Monitor's books are, and what processes keep of their identities.
 const AUTHORITY_DIR: &str = "authority";
-const IDENTITY_DIR: &str = "identity";
+pub const IDENTITY_DIR: &str = "identity";
 /// The roots that the nodes trust, for programs at a user port that shows the cluster's certificate.
-pub const ROOTS_FILE: &str = "ca.pem";
+const ROOTS_FILE: &str = "ca.pem";
 const DEFAULT_LISTEN: &str = "127.0.0.1:7071";
 /// The id of a process that talks to nobody.
 const ALONE: &str = "local";
@@ -69,6 +69,8 @@ pub struct Cluster {
     /// Of the node port, as it is told to others; empty where there is none.
     pub address: String,
     pub listens_at: Option<SocketAddr>,
+    /// Where the roots that the nodes trust are written to.
+    pub roots_file: PathBuf,
 }
 
 /// The directory in which a process with these roles keeps its identity: processes of other roles may use the same data
@@ -113,7 +115,7 @@ impl Cluster {
         }
         let credentials = renewal.as_ref().map(|renewal: &Renewal| renewal.credentials.clone());
         let node_id = renewal.as_ref().map_or_else(|| ALONE.to_owned(), |renewal| renewal.own.node.to_string());
-        let cut_off = CutOff::default();
+        let (cut_off, roots_file) = (CutOff::default(), data.root().join(ROOTS_FILE));
         let Some((credentials, listener)) = credentials.clone().zip(listener) else {
             let channels = Channels::default();
             let (monitor, node_port, listens_at) = (None, None, None);
@@ -128,6 +130,7 @@ impl Cluster {
                 node_port,
                 address,
                 listens_at,
+                roots_file,
             });
         };
         let members = std::sync::Arc::<Members>::default();
@@ -196,11 +199,15 @@ fn open_books(data: &DataDir, roles: &BTreeSet<&'static str>) -> Result<(Registr
     let own = registry.with(|registrar, now| registrar.own_identity(&directory, &names, now));
     let own = own.map_err(Failure::failed)?;
     let credentials = Credentials::new(&own).map_err(Failure::failed)?;
-    let roots = registry.with(|registrar, now| registrar.trusted_roots_pem(now));
-    let path = data.root().join(ROOTS_FILE);
-    seine_common::data_dir::write_atomically(&path, roots.as_bytes(), 0o644)
-        .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
+    write_roots(&registry, &data.root().join(ROOTS_FILE))?;
     Ok((registry, Renewal { own, directory, credentials }))
+}
+
+/// For those who ask from other machines.
+pub fn write_roots(registry: &Registry, path: &Path) -> Result<()> {
+    let roots = registry.with(|registrar, now| registrar.trusted_roots_pem(now));
+    seine_common::data_dir::write_atomically(path, roots.as_bytes(), 0o644)
+        .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
 }
 
 /// A second server on the same machine gets a port of its own, unless it was told which.

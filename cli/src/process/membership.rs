@@ -4,12 +4,13 @@
 use std::convert::Infallible;
 
 use seine_node::membership::{Directory, NodeTable};
+use seine_node::registry::Registry;
 use seine_node::telemetry::log_levels;
 use seine_proto::monitor::v1::NodeSettings;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, write_roots};
 use super::supervise::{Supervised, Supervisor};
 
 /// What keeps this process one of its cluster.
@@ -34,7 +35,13 @@ pub fn start(supervisor: &Supervisor, directory: Directory, cluster: Cluster, no
             let following = directory.follow(nodes, registry.clone(), stop_directory.clone());
             tasks.push(supervisor.watch("membership", stop_directory, following));
             if let Some(renewal) = cluster.renewal {
-                let renewing = renewal.of_monitor(registry, changes, stop_renewal.clone());
+                let roots_file = cluster.roots_file;
+                let on_roots = move |registry: &Registry| {
+                    if let Err(failure) = write_roots(registry, &roots_file) {
+                        tracing::warn!(%failure, "programs on other machines cannot be told of the new root");
+                    }
+                };
+                let renewing = renewal.of_monitor(registry, changes, on_roots, stop_renewal.clone());
                 tasks.push(supervisor.watch("renewal", stop_renewal, renewing));
             }
         }

@@ -42,7 +42,7 @@ pub fn add_reflection(roles: &BTreeSet<&'static str>, routes: &mut RoutesBuilder
 
 /// Where others come in.
 pub struct Doors {
-    pub user: (UserPort, TcpListener),
+    pub users: Vec<(UserPort, TcpListener)>,
     pub node: Option<(NodePort, TcpListener)>,
 }
 
@@ -54,15 +54,16 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> std::result::Result<(), TransportError> {
     let routes = routes.routes().prepare();
-    let (users, users_listener) = doors.user;
     let for_nodes = async {
         match doors.node {
             Some((port, listener)) => port.serve(routes.clone(), listener, shutdown.clone()).await,
             None => Ok(()),
         }
     };
-    let for_users = users.serve(routes.clone(), users_listener, shutdown.clone());
+    let users = doors.users.into_iter();
+    let users = users.map(|(port, listener)| port.serve(routes.clone(), listener, shutdown.clone()));
+    let for_users = futures::future::try_join_all(users);
     let (itself, users, nodes) =
         tokio::join!(transport::serve(routes.clone(), memory, shutdown.clone()), for_users, for_nodes);
-    itself.and(users).and(nodes)
+    itself.and(users.map(drop)).and(nodes)
 }

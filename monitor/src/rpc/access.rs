@@ -179,7 +179,7 @@ impl Access {
         rotated.await.map_err(|error| Status::failed_precondition(error.to_string()))?;
         tracing::info!(finish, "changed the root certificate");
         table.changed();
-        Ok(RotateAuthorityResponse { behind: Vec::new() })
+        Ok(RotateAuthorityResponse {})
     }
 }
 

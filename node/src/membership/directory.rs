@@ -21,6 +21,7 @@ use super::table::NodeTable;
 use super::{REGISTER_EVERY, VERSION};
 use crate::health::{Condition, HealthBoard};
 use crate::registry::Registry;
+use crate::transport;
 use crate::transport::cut_off::CutOff;
 
 /// How long the Monitor may take for an answer: it waits a while for something to tell.
@@ -59,8 +60,6 @@ pub struct Told {
     pub roots: watch::Receiver<Vec<CertificateDer<'static>>>,
     /// What was set for this node.
     pub settings: watch::Receiver<NodeSettings>,
-    /// Whether the indexer here waits for the end of another one.
-    pub standby: watch::Receiver<bool>,
 }
 
 pub struct Directory {
@@ -73,7 +72,6 @@ pub struct Directory {
     standing: watch::Sender<Standing>,
     roots: watch::Sender<Vec<CertificateDer<'static>>>,
     settings: watch::Sender<NodeSettings>,
-    standby: watch::Sender<bool>,
     /// The host under which the Monitor is reached from here.
     monitor_host: String,
 }
@@ -91,7 +89,6 @@ impl Directory {
             standing: watch::Sender::new(Standing::Joining),
             roots: watch::Sender::default(),
             settings: watch::Sender::default(),
-            standby: watch::Sender::default(),
             monitor_host: String::new(),
         }
     }
@@ -102,12 +99,7 @@ impl Directory {
     }
 
     pub fn told(&self) -> Told {
-        Told {
-            standing: self.standing.subscribe(),
-            roots: self.roots.subscribe(),
-            settings: self.settings.subscribe(),
-            standby: self.standby.subscribe(),
-        }
+        Told { standing: self.standing.subscribe(), roots: self.roots.subscribe(), settings: self.settings.subscribe() }
     }
 
     /// With the Monitor in this process, the table itself is followed.
@@ -151,7 +143,6 @@ impl Directory {
         let (mut known, mut pause) = (0, FIRST_RETRY);
         loop {
             self.node.troubles = troubles(&self.board);
-            self.node.standby &= *self.standby.borrow();
             let mut request = Request::new(RegisterRequest {
                 node: Some(self.node.clone()),
                 highest_epoch: self.highest_epoch,
@@ -195,7 +186,6 @@ impl Directory {
                 node.address = address;
             }
         }
-        let is_standby = nodes.iter().any(|node| node.id == self.node.id && node.standby);
         self.cut_off.remove(removed);
         self.channels.update(nodes);
         let roots: Vec<_> = roots.iter().map(|der: &Bytes| CertificateDer::from(der.to_vec())).collect();
@@ -203,7 +193,6 @@ impl Directory {
             tell(&self.roots, roots);
         }
         tell(&self.settings, settings.unwrap_or_default());
-        tell(&self.standby, is_standby);
     }
 
     /// Tells once when the Monitor is reached and once when it is lost.
@@ -234,20 +223,9 @@ fn standing<T>(answer: &Result<T, Status>) -> Standing {
             Code::PermissionDenied | Code::Unauthenticated | Code::FailedPrecondition | Code::InvalidArgument => {
                 Standing::Refused(status.message().to_owned())
             }
-            _ => Standing::Away(reason(status)),
+            _ => Standing::Away(transport::cause(status)),
         },
     }
-}
-
-/// What is wrong, down to the cause: "transport error" says nothing.
-fn reason(status: &Status) -> String {
-    let mut cause = std::error::Error::source(status);
-    let mut words = status.message().to_owned();
-    while let Some(error) = cause {
-        words = error.to_string();
-        cause = error.source();
-    }
-    words
 }
 
 /// The address of a node that listens everywhere: that is the Monitor's process, or one beside it.

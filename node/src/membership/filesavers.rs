@@ -23,6 +23,8 @@ pub type KnownFilesavers = BTreeMap<String, Route>;
 #[derive(Clone, Debug)]
 pub struct Route {
     pub channel: Channel,
+    /// It is to be given nothing new, as long as there are others.
+    pub draining: bool,
     /// Node and address; `None` where the way there never changes.
     place: Option<(String, String)>,
     /// When it was told for the last time.
@@ -52,8 +54,9 @@ impl Filesavers {
 
     /// One that stays, such as that of this process.
     pub fn insert(&self, log_id: String, channel: Channel) {
-        self.known
-            .send_modify(|known| drop(known.insert(log_id, Route { channel, place: None, told_at: Instant::now() })));
+        self.known.send_modify(|known| {
+            drop(known.insert(log_id, Route { channel, draining: false, place: None, told_at: Instant::now() }))
+        });
     }
 
     pub fn remove(&self, log_id: &str) {
@@ -84,7 +87,7 @@ impl Filesavers {
                 (None, _) => true,
                 (Some(_), None) => told_at - route.told_at < REMEMBERED,
                 (_, Some(node)) => {
-                    route.told_at = told_at;
+                    (route.told_at, route.draining) = (told_at, node.draining);
                     route.place == place(node)
                 }
             });
@@ -94,7 +97,10 @@ impl Filesavers {
                     continue;
                 }
                 tracing::info!(log = log_id, node = node.id, address = node.address, "filesaver is there");
-                known.insert(log_id.to_owned(), Route { channel: connect(node), place: place(node), told_at });
+                known.insert(
+                    log_id.to_owned(),
+                    Route { channel: connect(node), draining: node.draining, place: place(node), told_at },
+                );
                 is_changed = true;
             }
             is_changed

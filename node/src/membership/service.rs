@@ -107,14 +107,14 @@ impl Membership for MembershipService {
         // Before the node is entered: it learns of its own entry.
         let mut changes = self.table.changes();
         let entered = self.table.register_with(&node, figures.unwrap_or_default(), &version);
-        entered.map_err(|refusal| match refusal {
+        let turn = entered.map_err(|refusal| match refusal {
             NotEntered::Full => Status::resource_exhausted(refusal.to_string()),
             NotEntered::ThirdIndexer { .. } => Status::failed_precondition(refusal.to_string()),
             // It may be about to end.
             NotEntered::LogOfAnother { .. } => Status::unavailable(refusal.to_string()),
         })?;
         if *changes.borrow_and_update() == known {
-            let mut lost = LostWhenDropped { table: &self.table, node: Some(&node.id) };
+            let mut lost = LostWhenDropped { table: &self.table, node: Some(&node.id), turn };
             let _ = tokio::time::timeout(REGISTER_EVERY, changes.changed()).await;
             lost.node = None;
         }
@@ -130,12 +130,13 @@ impl Membership for MembershipService {
 struct LostWhenDropped<'c> {
     table: &'c NodeTable,
     node: Option<&'c str>,
+    turn: u64,
 }
 
 impl Drop for LostWhenDropped<'_> {
     fn drop(&mut self) {
         if let Some(node) = self.node {
-            self.table.lost(node);
+            self.table.lost(node, self.turn);
         }
     }
 }

@@ -57,6 +57,8 @@ pub struct Registered {
     pub figures: Figures,
     pub version: String,
     seen: i64,
+    /// Of the registration: later ones have higher numbers.
+    turn: u64,
 }
 
 impl Registered {
@@ -72,6 +74,7 @@ struct Nodes {
     /// Those that were and are not any more, as they were last.
     departed: BTreeMap<String, Registered>,
     draining: BTreeSet<String>,
+    turns: u64,
 }
 
 /// Clones are the same.
@@ -91,15 +94,15 @@ impl NodeTable {
     }
 
     /// Notes that a node of this very program is alive.
-    pub fn register(&self, node: &NodeInfo) -> Result<(), NotEntered> {
+    pub fn register(&self, node: &NodeInfo) -> Result<u64, NotEntered> {
         self.register_with(node, Figures::default(), VERSION)
     }
 
-    /// Notes that the node is alive, and how it is.
-    pub fn register_with(&self, node: &NodeInfo, figures: Figures, version: &str) -> Result<(), NotEntered> {
+    /// Notes that the node is alive, and how it is. Gives the number of the registration.
+    pub fn register_with(&self, node: &NodeInfo, figures: Figures, version: &str) -> Result<u64, NotEntered> {
         let now = self.clock.monotonic_ms();
         let mut nodes = self.nodes();
-        let Nodes { living, departed, draining } = &mut *nodes;
+        let Nodes { living, departed, draining, turns } = &mut *nodes;
         let has_its_log = |other: &Registered| {
             other.node.id != node.id && !node.log_id.is_empty() && other.node.log_id == node.log_id
         };
@@ -121,7 +124,9 @@ impl NodeTable {
             Ok(_) if living.len() >= MAX_NODES && !living.contains_key(&node.id) => Err(NotEntered::Full),
             Ok(standby) => {
                 let node = NodeInfo { standby, draining: draining.contains(&node.id), ..node.clone() };
-                let registered = Registered { node: node.clone(), figures, version: version.to_owned(), seen: now };
+                *turns += 1;
+                let (turn, version) = (*turns, version.to_owned());
+                let registered = Registered { node: node.clone(), figures, version, seen: now, turn };
                 departed.remove(&node.id);
                 let earlier = living.insert(node.id.clone(), registered);
                 has_changed |= earlier.as_ref().is_none_or(|earlier| earlier.node != node);
@@ -129,7 +134,7 @@ impl NodeTable {
                     let roles = node.roles.join(",");
                     tracing::info!(node = node.id, roles, address = node.address, "node registered");
                 }
-                Ok(())
+                Ok(turn)
             }
             Err(refusal) => Err(refusal),
         };
@@ -150,10 +155,10 @@ impl NodeTable {
         self.changed();
     }
 
-    /// The connection of a node has ended, so it is gone unless it registers again soon.
-    pub fn lost(&self, id: &str) {
+    /// The connection by which a node had registered has ended, so it is gone unless it registers again soon, or has already.
+    pub fn lost(&self, id: &str, turn: u64) {
         let now = self.clock.monotonic_ms();
-        if let Some(known) = self.nodes().living.get_mut(id) {
+        if let Some(known) = self.nodes().living.get_mut(id).filter(|known| known.turn == turn) {
             // It may only have given up one call to make another.
             known.seen = known.seen.min(now - SUSPECT_MS + GRACE_MS);
         }
@@ -286,11 +291,14 @@ mod tests {
         let clock = Clock::manual(0);
         let table = NodeTable::new(clock.clone());
         let saver = |id: &str, log_id: &str| NodeInfo { log_id: log_id.to_owned(), ..node(id) };
-        table.register(&saver("before", "log")).unwrap();
+        let turn = table.register(&saver("before", "log")).unwrap();
         table.register(&saver("other", "another log")).unwrap();
         table.register(&node("none")).unwrap();
         assert!(matches!(table.register(&saver("after", "log")), Err(NotEntered::LogOfAnother { .. })));
-        table.lost("before");
+        table.lost("before", turn + 7);
+        clock.advance(GRACE_MS);
+        assert!(table.register(&saver("after", "log")).is_err(), "it has registered since");
+        table.lost("before", turn);
         clock.advance(GRACE_MS);
         table.register(&saver("after", "log")).unwrap();
         let nodes = table.all();

@@ -61,7 +61,7 @@ pub(super) async fn forward(State(forwarding): State<Forwarding>, mut request: R
     match channel.oneshot(request.map(tonic::body::Body::new)).await {
         Ok(response) => response.map(axum::body::Body::new),
         Err(error) => {
-            let reason = format!("the tier that this belongs to does not answer: {error}");
+            let reason = format!("the tier that this belongs to does not answer: {}", super::cause(&error));
             Status::unavailable(reason).into_http::<axum::body::Body>().into_response()
         }
     }

@@ -43,6 +43,7 @@ pub enum Privacy {
     Own(Arc<OwnCertificate>),
 }
 
+#[derive(Clone)]
 pub struct UserPort {
     pub admin_token: String,
     pub search_needs_token: bool,

@@ -104,7 +104,7 @@ async fn health_is_told_for_the_process_for_each_tier_and_for_each_service() {
         "indexer",
         "query",
         "seine.monitor.v1.Admin",
-        "seine.monitor.v1.Nodes",
+        "seine.node.v1.Membership",
         "seine.monitor.v1.Work",
         "seine.analyser.v1.Analyser",
         "seine.filesaver.v1.Filesaver",
