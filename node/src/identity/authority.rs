@@ -117,6 +117,11 @@ impl Authority {
         Pin::of(self.root_der())
     }
 
+    /// Since when the root that signs does.
+    pub fn signs_since_ms(&self) -> i64 {
+        self.state.current().made_ms()
+    }
+
     pub fn root_der(&self) -> &CertificateDer<'static> {
         self.state.current().certificate()
     }

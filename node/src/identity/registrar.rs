@@ -256,7 +256,11 @@ impl Registrar {
         Ok(self.authority.rotate(now_ms)?)
     }
 
+    /// Ends the trust in earlier roots, and with it the tokens that name them.
     pub fn finish_rotation(&mut self) -> Result<(), RegistrarError> {
+        let mut tokens = self.tokens.clone();
+        tokens.revoke_before(self.authority.signs_since_ms());
+        self.replace_tokens(tokens)?;
         Ok(self.authority.finish_rotation()?)
     }
 

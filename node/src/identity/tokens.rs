@@ -187,6 +187,13 @@ impl TokenBook {
         token.map(|token| token.revoked = true).is_some()
     }
 
+    /// All that were made before.
+    pub fn revoke_before(&mut self, made_ms: i64) {
+        for token in self.tokens.values_mut().filter(|token| token.created_ms < made_ms) {
+            token.revoked = true;
+        }
+    }
+
     /// Oldest first.
     pub fn list(&self) -> Vec<TokenSummary> {
         let mut all: Vec<_> = self.tokens.iter().map(|(id, token)| token.summary(id)).collect();

@@ -152,6 +152,7 @@ fn a_running_server_exports_the_same() {
     assert_eq!(urls(&seine, &[]), alone, "through the endpoint file");
     let output = Command::new(seine_tests::sandbox::binary("seine"))
         .args(["export", "urls", "--server", &server.grpc()])
+        .env("SEINE_TOKEN", std::fs::read_to_string(seine.data().join("admin-token")).unwrap().trim())
         .output()
         .unwrap();
     let found: BTreeSet<_> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();

@@ -154,6 +154,7 @@ async fn a_machine_that_may_not_join_is_told_why_and_ends() {
 async fn a_machine_waits_for_its_server_and_comes_back_without_a_token() {
     let (monitor, node) = (Seine::new(), Seine::new());
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    drop(serve(&monitor, "monitor", &["--listen", &free]));
     // Made while nothing runs.
     let token = monitor.token(&["--host", "127.0.0.1"]);
     let words = ["node", "--roles", "collector", "--join", &free];
@@ -223,7 +224,6 @@ async fn another_root_certificate_comes_without_a_stop_and_the_one_before_ends()
     // Both are trusted: what is open goes on, and new connections are made.
     let run = monitor.crawl(&web.url("/"), &["--delay", "0"]);
     assert_eq!((run.code, run.count("pages")), (0, 31), "{run:?}");
-    tokio::time::sleep(Duration::from_secs(7)).await;
     assert!(monitor.run(&["nodes", "rotate-ca", "--finish"]).status.success());
     let (code, said) = refused(&Seine::new(), &server.listen(), &before);
     assert_eq!(code, 1, "{said}");

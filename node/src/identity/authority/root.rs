@@ -76,6 +76,11 @@ impl Root {
         self.crosses.clear();
     }
 
+    /// When it was made.
+    pub fn made_ms(&self) -> i64 {
+        validity(self.certificate()).map_or(0, |validity| validity.not_before_ms.saturating_add(BACKDATED_MS))
+    }
+
     pub fn trusted_until_ms(&self) -> Option<i64> {
         self.trusted_until_ms
     }
