@@ -143,7 +143,19 @@ impl Cluster {
         let listens_at = listener.local_addr().ok();
         let port = NodePort { credentials: credentials.clone(), cut_off: cut_off.clone(), members };
         let (credentials, node_port) = (Some(credentials), Some((port, listener)));
-        Ok(Self { node_id, channels, cut_off, registry, credentials, renewal, monitor, node_port, address, listens_at })
+        Ok(Self {
+            node_id,
+            channels,
+            cut_off,
+            registry,
+            credentials,
+            renewal,
+            monitor,
+            node_port,
+            address,
+            listens_at,
+            roots_file,
+        })
     }
 
     /// What somebody at the user port asks of tiers that are not here.
