@@ -221,10 +221,13 @@ async fn another_root_certificate_comes_without_a_stop_and_the_one_before_ends()
     let identity = root();
     assert!(monitor.run(&["nodes", "rotate-ca"]).status.success());
     eventually(LONG, "the node has renewed", async || root() != identity).await;
+    // The Monitor's own certificate follows within seconds.
+    tokio::time::sleep(Duration::from_secs(8)).await;
     // Both are trusted: what is open goes on, and new connections are made.
     let run = monitor.crawl(&web.url("/"), &["--delay", "0"]);
     assert_eq!((run.code, run.count("pages")), (0, 31), "{run:?}");
     assert!(monitor.run(&["nodes", "rotate-ca", "--finish"]).status.success());
+    tokio::time::sleep(Duration::from_secs(8)).await;
     let (code, said) = refused(&Seine::new(), &server.listen(), &before);
     assert_eq!(code, 1, "{said}");
     let new = Seine::new();

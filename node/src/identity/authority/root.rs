@@ -76,9 +76,9 @@ impl Root {
         self.crosses.clear();
     }
 
-    /// When it was made.
+    /// When it was made, to the end of that second: certificates know no parts of one.
     pub fn made_ms(&self) -> i64 {
-        validity(self.certificate()).map_or(0, |validity| validity.not_before_ms.saturating_add(BACKDATED_MS))
+        validity(self.certificate()).map_or(0, |validity| validity.not_before_ms.saturating_add(BACKDATED_MS + 1000))
     }
 
     pub fn trusted_until_ms(&self) -> Option<i64> {
