@@ -4,9 +4,11 @@
 //! way: [`begin`] finds that a page is one, a worker process converts it, and [`finish`] makes the analysis of that. So do
 //! pages that decode to more than their caller has room for: they are begun again when there is room.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::url::CanonicalUrl;
+use seine_node::limits::{Limit, Limits};
 use seine_proto::analyser::v1::ConvertedDocument;
 use seine_proto::common::v1::{DescribedLink, Description, FetchedPage, LinkKind};
 
@@ -37,6 +39,8 @@ pub struct AnalyserConfig {
     pub keeps_ip: bool,
     /// Without one, documents are not converted.
     pub converter: Option<ConverterConfig>,
+    /// Threads at work at once.
+    pub threads: Arc<Limit>,
     /// How long pages wait for documents that no converter takes, before documents are given up.
     pub document_patience: Duration,
 }
@@ -48,6 +52,7 @@ impl Default for AnalyserConfig {
             wanted_languages: Vec::new(),
             keeps_ip: false,
             converter: None,
+            threads: Limits::new(1).analysis,
             document_patience: Duration::from_secs(10),
         }
     }

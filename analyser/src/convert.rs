@@ -13,13 +13,13 @@ pub mod sandbox;
 mod process;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::limits::Limit;
 use seine_proto::analyser::v1::{ConvertRequest, ConvertedDocument, convert_response};
-use tokio::sync::Semaphore;
 
 use crate::document;
 use crate::metrics;
@@ -31,7 +31,7 @@ pub struct ConverterConfig {
     /// The program of the workers: this one, where it is `seine`.
     pub program: PathBuf,
     /// Documents that are converted at once.
-    pub workers: usize,
+    pub workers: Arc<Limit>,
     /// For one document, by the clock on the wall.
     pub timeout: Duration,
     /// Address space of one worker.
@@ -50,7 +50,7 @@ pub(crate) type Reason = String;
 #[derive(Debug)]
 pub(crate) struct Converter {
     config: ConverterConfig,
-    places: Semaphore,
+    places: Arc<Limit>,
     /// At most one for each place.
     idle: Mutex<Vec<WorkerProcess>>,
     /// Walls that the kernel lacks are told once, not by every worker.
@@ -59,7 +59,8 @@ pub(crate) struct Converter {
 
 impl Converter {
     pub fn new(config: ConverterConfig) -> Self {
-        let places = Semaphore::new(config.workers);
+        let places = Arc::clone(&config.workers);
+        places.set_used();
         Self { places, idle: Mutex::default(), told_missing_walls: Once::new(), config }
     }
 
@@ -73,7 +74,7 @@ impl Converter {
         if document.len() > MAX_DOCUMENT_BYTES {
             return Err(format!("it has {} bytes; at most {MAX_DOCUMENT_BYTES} can be converted", document.len()));
         }
-        let _place = self.places.acquire().await.expect("it is never closed");
+        let _place = self.places.acquire().await;
         let result = self.ask_worker(ConvertRequest { format: format.to_owned(), document, content_encodings }).await;
         metrics::document_converted(format, result.is_ok());
         result
@@ -89,7 +90,8 @@ impl Converter {
         };
         match tokio::time::timeout(self.config.timeout, worker.ask(request)).await {
             Ok(Ok(response)) => {
-                if worker.documents() < DOCUMENTS_PER_WORKER {
+                // One beyond what is allowed now ends: its memory may be what is short.
+                if worker.documents() < DOCUMENTS_PER_WORKER && self.places.in_use() <= self.places.value() {
                     self.lock().push(worker);
                 }
                 self.tell_missing_walls(&response.missing_walls);

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use seine_common::panics;
+use seine_node::limits::Limit;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::error::Error;
@@ -20,6 +21,7 @@ const NICENESS: i32 = 10;
 #[derive(Clone, Debug)]
 pub(crate) struct CpuPool {
     threads: Handle,
+    limit: Option<Arc<Limit>>,
     _owner: Arc<Owner>,
 }
 
@@ -46,7 +48,12 @@ impl CpuPool {
             .on_thread_start(give_way)
             .build();
         let runtime = runtime.expect("a runtime without timers and sockets needs nothing from the system");
-        Self { threads: runtime.handle().clone(), _owner: Arc::new(Owner(Some(runtime))) }
+        Self { threads: runtime.handle().clone(), limit: None, _owner: Arc::new(Owner(Some(runtime))) }
+    }
+
+    /// With no more threads at work at once than that allows.
+    pub fn limited(self, limit: Arc<Limit>) -> Self {
+        Self { limit: Some(limit), ..self }
     }
 
     pub async fn run<T, F>(&self, work: F) -> Result<T, Error>
@@ -54,6 +61,9 @@ impl CpuPool {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
+        // Where all threads may work, nobody is made to wait twice.
+        let limit = self.limit.as_ref().filter(|limit| !limit.is_at_ceiling());
+        let _place = if let Some(limit) = limit { Some(limit.acquire().await) } else { None };
         self.threads.spawn_blocking(work).await.map_err(|error| match error.try_into_panic() {
             Ok(panic) => Error::Panicked(panics::message(panic.as_ref())),
             // The pool ends, and the process with it.

@@ -55,7 +55,7 @@ pub(crate) struct Intake {
 
 impl Intake {
     pub fn new(filesavers: &Filesavers, tools: Tools, held: &Arc<HeldBytes>, answers: Answers) -> Self {
-        let workers = tools.config.converter.as_ref().map_or(1, |converter| converter.workers);
+        let workers = tools.config.converter.as_ref().map(|converter| Arc::clone(&converter.workers));
         let lanes = Lanes::new(held, workers, tools.config.document_patience);
         Self {
             tools,

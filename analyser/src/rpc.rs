@@ -26,8 +26,10 @@ pub struct AnalyserService {
 impl AnalyserService {
     pub fn new(filesavers: Filesavers, config: AnalyserConfig) -> Self {
         crate::metrics::describe_analyser();
+        config.threads.set_used();
         let converter = config.converter.clone().map(|config| Arc::new(Converter::new(config)));
         let (config, filters, cpu) = (Arc::new(config), Arc::default(), CpuPool::new("analyser-cpu"));
+        let cpu = cpu.limited(Arc::clone(&config.threads));
         Self { filesavers, tools: Tools { config, cpu, converter, filters }, held: Arc::default() }
     }
 

@@ -1,17 +1,13 @@
 //! `seine index`: work on the index.
 
-use seine_common::clock::Clock;
 use seine_common::config::Config;
-use seine_proto::common::v1::Withdrawn;
-use seine_proto::filesaver::v1::WithdrawRequest;
-use seine_proto::indexer::v1::{FlushRequest, RebuildRequest};
-use seine_proto::monitor::v1::{ForgetRequest, forget_request};
+use seine_proto::indexer::v1::RebuildRequest;
+use seine_proto::monitor::v1::{ForgetProgress, ForgetRequest, UnforgetRequest, forget_request, unforget_request};
 
 use crate::End;
 use crate::args::{Role, Target};
-use crate::connect::{Connection, Services, with_admin};
-use crate::failure::Result;
-use crate::filesavers::{self, Answering};
+use crate::connect::{Admin, Connection, with_admin};
+use crate::failure::{Failure, Result};
 use crate::output::damage_text;
 
 /// Takes in all logs, but for those that are left out.
@@ -30,14 +26,19 @@ pub async fn rebuild(without_logs: Vec<String>, target: Target, config: &Config)
     Ok(End::Done)
 }
 
-/// The Monitor forgets first, so that nothing brings a page back; then the pages leave the index. Interrupted in between,
-/// the same command does the rest.
+/// The server does it, or this process where nobody holds the directory, and does the rest later if this command is broken off.
 pub async fn forget(what: &str, target: &Target, config: &Config) -> Result<End> {
     let roles = [Role::Monitor, Role::Filesaver, Role::Indexer];
     let connection = Connection::open(target, &roles, config).await?;
-    let forgotten = forget_with(&mut connection.services(), what).await;
+    let forgotten = follow_forgetting(&mut connection.services().admin, what).await;
     connection.close().await;
-    let pages = forgotten?;
+    let ForgetProgress { pages, away, damaged, .. } = forgotten?;
+    for stretch in damaged {
+        eprintln!("{}; it is not in the index", damage_text(&stretch));
+    }
+    for log_id in &away {
+        eprintln!("the filesaver with log {log_id} does not run; it is told when it does");
+    }
     if target.json {
         say!("{{\"forgotten\":{pages}}}");
     } else {
@@ -46,13 +47,35 @@ pub async fn forget(what: &str, target: &Target, config: &Config) -> Result<End>
     Ok(End::Done)
 }
 
+async fn follow_forgetting(admin: &mut Admin, what: &str) -> Result<ForgetProgress> {
+    let what = Some(match subject(what) {
+        Subject::Url(url) => forget_request::What::Url(url),
+        Subject::Host(host) => forget_request::What::Host(host),
+    });
+    let mut told = admin.forget(ForgetRequest { what }).await?.into_inner();
+    let mut last = ForgetProgress::default();
+    while let Some(progress) = told.message().await? {
+        if !progress.waits_for.is_empty() && progress.waits_for != last.waits_for {
+            eprintln!("waiting: {}; it is tried again until it is done, also if you do not wait", progress.waits_for);
+        }
+        last = progress;
+    }
+    match last.done {
+        true => Ok(last),
+        false => Err(Failure::failed("it was taken back, or asked for once more, before it was done")),
+    }
+}
+
 /// Lets back in what was forgotten. Nothing comes back into the index before it is fetched again.
 pub async fn unforget(what: &str, target: &Target, config: &Config) -> Result<End> {
     with_admin(target, config, async |mut admin| {
         let (mut cursor, mut urls) = (Default::default(), 0);
         loop {
-            let request = ForgetRequest { what: Some(subject(what)), cursor, undo: true };
-            let answer = admin.forget(request).await?.into_inner();
+            let what = Some(match subject(what) {
+                Subject::Url(url) => unforget_request::What::Url(url),
+                Subject::Host(host) => unforget_request::What::Host(host),
+            });
+            let answer = admin.unforget(UnforgetRequest { what, cursor }).await?.into_inner();
             urls += answer.urls.len();
             cursor = answer.cursor;
             if cursor.is_empty() {
@@ -71,39 +94,15 @@ pub async fn unforget(what: &str, target: &Target, config: &Config) -> Result<En
     .await
 }
 
-/// A URL has a scheme, a host has none.
-fn subject(what: &str) -> forget_request::What {
-    match what.contains("://") {
-        true => forget_request::What::Url(what.to_owned()),
-        false => forget_request::What::Host(what.to_owned()),
-    }
+enum Subject {
+    Url(String),
+    Host(String),
 }
 
-/// The withdrawals go into every log, so that each tells it by itself.
-async fn forget_with(services: &mut Services, what: &str) -> Result<u64> {
-    let mut filesavers = filesavers::answering(&services.filesavers).await?;
-    let (mut cursor, mut pages) = (Default::default(), 0);
-    loop {
-        let request = ForgetRequest { what: Some(subject(what)), cursor, undo: false };
-        let answer = services.admin.forget(request).await?.into_inner();
-        pages += answer.urls.len() as u64;
-        let at_ms = Clock::System.now_ms();
-        let (epoch, token) = (answer.epoch, answer.token);
-        let withdrawn = answer.urls.into_iter().map(|url| Withdrawn { url, at_ms, token, epoch });
-        let withdrawn: Vec<Withdrawn> = withdrawn.collect();
-        for filesaver in &mut filesavers {
-            let request = WithdrawRequest { pages: withdrawn.clone() };
-            filesaver.end_offset = filesaver.client.withdraw(request).await?.into_inner().end_offset;
-        }
-        cursor = answer.cursor;
-        if cursor.is_empty() {
-            break;
-        }
+/// A URL has a scheme, a host has none.
+fn subject(what: &str) -> Subject {
+    match what.contains("://") {
+        true => Subject::Url(what.to_owned()),
+        false => Subject::Host(what.to_owned()),
     }
-    for Answering { log_id, end_offset: until_offset, .. } in filesavers {
-        for stretch in services.indexer.flush(FlushRequest { log_id, until_offset }).await?.into_inner().damaged {
-            eprintln!("{}; it is not in the index", damage_text(&stretch));
-        }
-    }
-    Ok(pages)
 }

@@ -7,14 +7,14 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use seine_common::config::Config;
 use seine_proto::monitor::v1::{
-    CreateJoinTokenRequest, CreateJoinTokenResponse, DrainNodeRequest, LabelNodeRequest, ListJoinTokensRequest,
+    Bounds, CreateJoinTokenRequest, CreateJoinTokenResponse, DrainNodeRequest, LabelNodeRequest, ListJoinTokensRequest,
     ListNodesRequest, NodeSettings, NodeStatus, RemoveNodeRequest, RevokeJoinTokenRequest, RotateAuthorityRequest,
     SetNodeRequest,
 };
 use serde_json::json;
 
 use crate::End;
-use crate::args::nodes::{NodesArguments, NodesCommand, TokenCommand};
+use crate::args::nodes::{Change, DEFAULT, NodeChanges, NodesArguments, NodesCommand, TokenCommand};
 use crate::args::{Role, Target};
 use crate::connect::{Admin, with_admin};
 use crate::failure::{Failure, Result};
@@ -45,18 +45,16 @@ pub async fn run(arguments: NodesArguments, config: &Config) -> Result<End> {
             })
             .await
         }
-        C::Set { node, log, target } => {
+        C::Set { node, changes, target } => {
             with_admin(&target, config, async |mut admin| {
-                let (settings, reset) = match log.as_str() {
-                    "default" => (NodeSettings::default(), vec!["log".to_owned()]),
-                    _ => (NodeSettings { log: Some(log) }, Vec::new()),
-                };
-                let request = SetNodeRequest { node, settings: Some(settings), reset };
+                let request = set_request(node, changes);
                 display::node(admin.set_node(request).await?.into_inner().node.as_ref(), &target)
             })
             .await
         }
-        C::RotateCa { finish, target } => rotate(finish, &target, config).await,
+        C::RotateCa { finish, force, target } => {
+            rotate(RotateAuthorityRequest { finish, force }, &target, config).await
+        }
         C::Token(TokenCommand::Create { roles, ttl, uses, node, host, target }) => {
             let roles = roles.iter().map(|role| role.name().to_owned()).collect();
             let node = node.unwrap_or_default();
@@ -121,9 +119,30 @@ async fn drain(node: String, undo: bool, target: &Target, config: &Config) -> Re
     .await
 }
 
-async fn rotate(finish: bool, target: &Target, config: &Config) -> Result<End> {
+fn set_request(node: String, changes: NodeChanges) -> SetNodeRequest {
+    let mut reset = Vec::new();
+    let mut bounds = |name: &str, change: Option<Change>| match change {
+        Some(Change::Between(lowest, highest)) => Some(Bounds { lowest, highest }),
+        Some(Change::Default) => {
+            reset.push(name.to_owned());
+            None
+        }
+        None => None,
+    };
+    let NodeChanges { log, hosts, analysis, converters } = changes;
+    let (hosts, analysis, converters) =
+        (bounds("hosts", hosts), bounds("analysis", analysis), bounds("converters", converters));
+    if log.as_deref() == Some(DEFAULT) {
+        reset.push("log".to_owned());
+    }
+    let log = log.filter(|log| log != DEFAULT);
+    SetNodeRequest { node, settings: Some(NodeSettings { log, hosts, analysis, converters }), reset }
+}
+
+async fn rotate(request: RotateAuthorityRequest, target: &Target, config: &Config) -> Result<End> {
     with_admin(target, config, async |mut admin| {
-        admin.rotate_authority(RotateAuthorityRequest { finish }).await?;
+        let finish = request.finish;
+        admin.rotate_authority(request).await?;
         match (target.json, finish) {
             (true, _) => say!("{}", json!({ "rotated": !finish, "finished": finish })),
             (false, true) => say!("the root certificate before is worth nothing any more, and neither are its tokens"),

@@ -29,10 +29,12 @@ use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint, TierLock};
 use seine_indexer::Indexer;
+use seine_monitor::forgetting::Forgetting;
 use seine_monitor::rpc::{Access, count_nodes};
 use seine_monitor::{Monitor, MonitorConfig};
 use seine_node::figures::FigureSampler;
 use seine_node::health::HealthBoard;
+use seine_node::limits::Limits;
 use seine_node::membership::{Channels, Directory, Filesavers, MembershipService, NodeTable, OwnLog, Standing, Told};
 use seine_node::telemetry::Metrics;
 use seine_node::transport::user_port::{OwnCertificate, Privacy, UserPort};
@@ -155,6 +157,7 @@ impl Process {
         let mut routes = RoutesBuilder::default();
         let supervisor = Supervisor::default();
         let board = &supervisor.board;
+        let limits = Limits::new(u32::try_from(config.convert.workers).unwrap_or(u32::MAX));
 
         let filesaver = if has(Role::Filesaver) {
             let health = board.reporter(Role::Filesaver.name(), "saving");
@@ -179,7 +182,7 @@ impl Process {
             None
         };
         if has(Role::Analyser) {
-            let analyser = AnalyserService::new(channels.filesavers(), analyser_config(&config));
+            let analyser = AnalyserService::new(channels.filesavers(), analyser_config(&config, &limits));
             routes.add_service(analyser.into_server());
             // It has no task of its own: its work belongs to the streams that bring it.
             board.reporter(Role::Analyser.name(), "service");
@@ -200,7 +203,10 @@ impl Process {
             let registry = cluster.registry.clone().expect("a process with the Monitor has its books");
             routes.add_service(MembershipService::new(nodes.clone(), registry.clone(), monitor.saw_epoch()));
             let access = Access { registry, own: node_id.clone(), address: cluster.address.clone() };
-            seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), access.clone());
+            let forgetting = Forgetting::new(monitor.clone(), channels.filesavers(), channels.to(Role::Indexer));
+            seine_monitor::rpc::add_services(&mut routes, &monitor, nodes.clone(), access.clone(), forgetting.clone());
+            let stop = CancellationToken::new();
+            others.push(supervisor.watch("forgetting", stop.clone(), forgetting.run(stop)));
             let stop = CancellationToken::new();
             let counting = count_nodes(monitor.clone(), access, nodes.clone(), stop.clone());
             others.push(supervisor.watch("count of nodes", stop, counting));
@@ -251,12 +257,12 @@ impl Process {
         let stop = CancellationToken::new();
         let doors = server::Doors { users, node: cluster.node_port.take() };
         let server = supervisor.watch("gRPC server", stop.clone(), server::serve(routes, doors, memory, stop));
-        let mut sampler = FigureSampler::new(metrics, data.root().to_owned());
+        let mut sampler = FigureSampler::new(metrics, data.root().to_owned(), limits.clone());
         let directory = Directory::new(node, own_log, board.clone(), cluster.channels.clone(), cluster.cut_off.clone())
             .sampling(Box::new(move || sampler.sample()));
         let told = directory.told();
         let monitor_address = cluster.monitor.as_ref().map(|(address, _)| address.clone()).unwrap_or_default();
-        others.extend(membership::start(&supervisor, directory, cluster, nodes));
+        others.extend(membership::start(&supervisor, directory, cluster, nodes, &limits));
         let stop = CancellationToken::new();
         let watched = owners.iter().filter(|(role, _)| has(*role));
         let watched = watched.map(|(role, dir)| (role.name(), data.root().join(dir))).collect();
@@ -264,7 +270,7 @@ impl Process {
         let disks = supervisor.watch("disk watch", stop, disks);
         let collector = if has(Role::Collector) {
             let embedded = has(Role::Monitor);
-            let settings = collector_config(&config, &node_id, embedded);
+            let settings = collector_config(&config, &node_id, embedded, &limits);
             let collector = Collector::new(settings, channels.to(Role::Monitor), channels.to(Role::Analyser));
             let collector = collector.reporting_to(board.reporter(Role::Collector.name(), "delivery"));
             let stop = CancellationToken::new();

@@ -86,6 +86,11 @@ impl Gate {
         *self.open.borrow()
     }
 
+    /// Whether bodies take all the room that there is for them.
+    pub fn is_full(&self) -> bool {
+        self.bodies.available_permits() < RESERVATION_BYTES / UNIT
+    }
+
     /// Requests under way.
     pub fn in_flight(&self) -> u32 {
         u32::try_from(self.max_in_flight.saturating_sub(self.requests.available_permits())).unwrap_or(u32::MAX)

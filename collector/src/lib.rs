@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_node::health::Reporter;
+use seine_node::limits::{Limit, Limits};
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -42,8 +43,8 @@ pub struct CollectorConfig {
     pub id: String,
     /// In the Monitor's own process.
     pub embedded: bool,
-    /// Hosts worked on at once.
-    pub max_leases: u32,
+    /// How many hosts are worked on at once.
+    pub hosts: Arc<Limit>,
     /// New hosts prepared at once, besides.
     pub max_preparations: u32,
     /// Requests under way at once, over all hosts.
@@ -60,7 +61,7 @@ impl Default for CollectorConfig {
         Self {
             id: "collector".to_owned(),
             embedded: false,
-            max_leases: 1_024,
+            hosts: Limits::new(1).hosts,
             max_preparations: 64,
             max_in_flight: 128,
             connect_timeout: Duration::from_secs(10),

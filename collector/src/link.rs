@@ -21,7 +21,7 @@ use seine_proto::monitor::v1::collector_message::Message as Up;
 use seine_proto::monitor::v1::monitor_message::Message as Down;
 use seine_proto::monitor::v1::work_client::WorkClient;
 use seine_proto::monitor::v1::{CollectorMessage, Credit, Hello, Lease, MonitorMessage, ReturnLease};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -67,6 +67,9 @@ pub struct Link<'a> {
     uplink: Uplink,
     /// Messages of the link itself.
     waiting: VecDeque<Up>,
+    /// How many hosts it may work on, and how many the Monitor knows of.
+    limit: watch::Receiver<u32>,
+    most: u32,
     /// Nothing more is taken on, for this reason.
     ending: Option<LinkEnd>,
 }
@@ -75,7 +78,9 @@ impl<'a> Link<'a> {
     pub fn new(config: &'a CollectorConfig, tools: Arc<Tools>) -> Self {
         let (leases, uplink) = (Leases::new(Instant::now()), Uplink::new(mpsc::channel(1).0));
         let (workers, waiting) = (JoinSet::new(), VecDeque::new());
-        Self { config, tools, instance: drawn(), leases, workers, uplink, waiting, ending: None }
+        config.hosts.set_used();
+        let limit = config.hosts.changes();
+        Self { config, tools, instance: drawn(), leases, workers, uplink, waiting, limit, most: 0, ending: None }
     }
 
     /// One stream: works for the Monitor until it ends. `heard` is called when the Monitor has answered.
@@ -115,9 +120,10 @@ impl<'a> Link<'a> {
         let tokens = self.leases.begin(Instant::now());
         let (leases, preparations) = self.leases.count();
         let (collector_id, embedded, instance) = (self.config.id.clone(), self.config.embedded, self.instance);
+        self.most = *self.limit.borrow_and_update();
         let credit = Credit {
-            leases: self.config.max_leases.saturating_sub(leases),
             preparations: self.config.max_preparations.saturating_sub(preparations),
+            ..credit(leases, self.most)
         };
         let hello = Hello { collector_id, embedded, instance, tokens };
         self.waiting = VecDeque::from([Up::Hello(hello), Up::Credit(credit)]);
@@ -164,6 +170,10 @@ impl<'a> Link<'a> {
                 },
                 sent = send_first(&self.uplink, &mut self.waiting), if !self.waiting.is_empty() => sent,
                 () = tokio::time::sleep_until(self.leases.next_heartbeat().into()) => self.beat(),
+                Ok(()) = self.limit.changed(), if self.ending.is_none() => {
+                    self.limit_changed();
+                    Ok(())
+                }
                 () = shutdown.cancelled(), if self.ending.is_none() => {
                     // While no page can be saved, waiting for those under way is of no use.
                     let patience = if self.tools.gate.is_open() { FINISH_TIMEOUT } else { Duration::ZERO };
@@ -239,8 +249,10 @@ impl<'a> Link<'a> {
         let (mailbox, events) = mpsc::channel(MAILBOX);
         let lost = CancellationToken::new();
         let duration = Duration::from_millis(lease.duration_ms.into());
-        let held = Held { mailbox: mailbox.clone(), lost: lost.clone(), duration, prepares: lease.prepare };
+        let held =
+            Held { mailbox: mailbox.clone(), lost: lost.clone(), duration, prepares: lease.prepare, ends: false };
         self.leases.add(lease.token, held);
+        self.tell_use();
         let driver = Driver::new(worker, self.tools.clone(), rules, resolver, crawl_key, mailbox, self.uplink.clone());
         // At debug, what is told of the lease is told with it.
         let span =
@@ -255,9 +267,26 @@ impl<'a> Link<'a> {
     fn lease_ended(&mut self, token: u64, end: LeaseEnd) {
         tracing::debug!(lease = token, ?end, "lease ended");
         let prepared = self.leases.remove(token).is_some_and(|held| held.prepares);
+        self.tell_use();
         if self.ending.is_none() {
-            let credit = Credit { leases: u32::from(!prepared), preparations: u32::from(prepared) };
+            let (leases, preparations) = (u32::from(!prepared), u32::from(prepared));
+            let credit = Credit { leases, preparations, ..Credit::default() };
             self.waiting.push_back(Up::Credit(credit));
+        }
+    }
+
+    fn tell_use(&self) {
+        // Bodies that nobody takes: what fetches more would only wait.
+        self.config.hosts.uses(self.leases.count().0, self.tools.gate.is_full());
+    }
+
+    /// The Monitor hears of it, and hosts beyond it are given back once what is under way there is done.
+    fn limit_changed(&mut self) {
+        let most = *self.limit.borrow_and_update();
+        self.waiting.push_back(Up::Credit(credit(self.most, most)));
+        self.most = most;
+        for token in self.leases.beyond(most) {
+            self.leases.tell(token, Event::Drain);
         }
     }
 
@@ -296,6 +325,12 @@ async fn send_first(uplink: &Uplink, waiting: &mut VecDeque<Up>) -> Result<(), S
         room.send(CollectorMessage { message: Some(message) });
     }
     Ok(())
+}
+
+/// What changes when so many are possible where so many were.
+fn credit(before: u32, now: u32) -> Credit {
+    let (leases, fewer_leases) = (now.saturating_sub(before), before.saturating_sub(now));
+    Credit { leases, fewer_leases, ..Credit::default() }
 }
 
 /// A number that no other process has drawn.

@@ -43,8 +43,8 @@ use crate::MonitorError;
 use place::Place;
 pub use ready::PARKED;
 use record::{
-    AddressRecord, AtWorkRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse,
-    LeaseRecord, QueueEntry, UrlRecord,
+    AddressRecord, AtWorkRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, ForgettingRecord,
+    HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord,
 };
 pub use store::RocksFrontier;
 
@@ -228,6 +228,10 @@ pub trait Frontier: Send {
     fn blocks(&self) -> Result<Vec<BlockRecord>>;
     fn put_block(&mut self, block: &BlockRecord) -> Result<()>;
     fn remove_block(&mut self, pattern: &str) -> Result<()>;
+    /// What is to be forgotten and is not out of every tier yet, in the order in which it was asked for.
+    fn forgettings(&self) -> Result<Vec<ForgettingRecord>>;
+    fn put_forgetting(&mut self, forgetting: &ForgettingRecord) -> Result<()>;
+    fn remove_forgetting(&mut self, id: u64) -> Result<()>;
     /// What is known of a crawl's pages as a whole, for planning visits, as it was stored.
     fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>>;
     fn put_planning(&mut self, crawl: CrawlId, planning: &[u8]) -> Result<()>;

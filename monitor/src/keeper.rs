@@ -15,6 +15,7 @@ mod blocking;
 mod hosts;
 mod waiting;
 mod refresh;
+mod forget;
 mod unforget;
 mod planning;
 mod upkeep;
@@ -37,21 +38,22 @@ use seine_common::host::HostKey;
 use seine_common::panics::{self, ThreadEnd};
 use seine_proto::monitor::v1::{
     AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, CollectorMessage, Crawl, CrawlStatus,
-    ExplainResponse, ForgetRequest, ForgetResponse, GetHostResponse, Goodbye, Hello, HostBlock, ListHostsRequest,
-    ListHostsResponse, MonitorMessage, Outcome, SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest,
-    UnblockHostsRequest, UnblockHostsResponse, collector_message, monitor_message,
+    ExplainResponse, GetHostResponse, Goodbye, Hello, HostBlock, ListHostsRequest, ListHostsResponse, MonitorMessage,
+    Outcome, SetCrawlRequest, SetCrawlResponse, SetCrawlStateRequest, UnblockHostsRequest, UnblockHostsResponse,
+    UnforgetRequest, UnforgetResponse, collector_message, forget_request, monitor_message,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use crate::MonitorError;
 use crate::blocklist::Blocklist;
 use crate::crawl::{CheckedCrawl, defaults};
-use crate::frontier::record::CrawlRecord;
+use crate::frontier::record::{CrawlRecord, ForgettingRecord};
 use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
 use crate::lease::table::{Holder, LeaseTable, SessionId};
 use crate::slots::SlotMap;
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
+use forget::ForgottenPages;
 use seine_node::membership::{NodeTable, NodeTrouble, SawEpoch};
 
 /// Commands waiting for the keeper; a full channel slows the senders down.
@@ -132,7 +134,12 @@ pub(crate) enum Command {
     SetState { request: SetCrawlStateRequest, answer: Answer<CrawlStatus> },
     Explain { url: String, answer: Answer<ExplainResponse> },
     Refresh { name: String, answer: Answer<CrawlStatus> },
-    Forget { request: ForgetRequest, answer: Answer<ForgetResponse> },
+    BeginForgetting { what: Option<forget_request::What>, answer: Answer<ForgettingRecord> },
+    Forgettings { answer: Answer<Vec<ForgettingRecord>> },
+    ForgetSome { id: u64, cursor: Vec<u8>, answer: Answer<Option<ForgottenPages>> },
+    ToldLogs { id: u64, logs: Vec<String>, answer: Answer<()> },
+    EndForgetting { id: u64, answer: Answer<()> },
+    Unforget { request: UnforgetRequest, answer: Answer<UnforgetResponse> },
     Block { request: BlockHostsRequest, answer: Answer<BlockHostsResponse> },
     Unblock { request: UnblockHostsRequest, answer: Answer<UnblockHostsResponse> },
     Blocks { answer: Answer<Vec<HostBlock>> },
@@ -218,7 +225,8 @@ pub(crate) type MessagesToCollector = mpsc::Sender<MonitorMessage>;
 
 pub(crate) struct Collector {
     pub holder: Holder,
-    pub credit: u32,
+    /// Negative when it has more leases than it can have now.
+    pub credit: i64,
     /// Hosts that it can prepare besides.
     pub preparations: u32,
     pub memory_bytes: u64,
@@ -408,8 +416,25 @@ impl Keeper {
                 let result = self.refresh_now(&name);
                 self.reply_durably(answer, result)
             }
-            Command::Forget { request, answer } => {
-                let result = if request.undo { self.unforget(&request) } else { self.forget(&request) };
+            Command::BeginForgetting { what, answer } => {
+                let result = self.begin_forgetting(what);
+                self.reply_durably(answer, result)
+            }
+            Command::Forgettings { answer } => reply(answer, self.frontier.forgettings()),
+            Command::ForgetSome { id, cursor, answer } => {
+                let result = self.forget_some(id, &cursor);
+                self.reply_durably(answer, result)
+            }
+            Command::ToldLogs { id, logs, answer } => {
+                let result = self.told_logs(id, logs);
+                self.reply_durably(answer, result)
+            }
+            Command::EndForgetting { id, answer } => {
+                let result = self.frontier.remove_forgetting(id);
+                self.reply_durably(answer, result)
+            }
+            Command::Unforget { request, answer } => {
+                let result = self.unforget(&request);
                 self.reply_durably(answer, result)
             }
             Command::Block { request, answer } => {
@@ -447,7 +472,7 @@ impl Keeper {
             M::Hello(_) => Ok(()),
             M::Credit(credit) => {
                 if let Some(collector) = self.collectors.get_mut(&session) {
-                    collector.credit = collector.credit.saturating_add(credit.leases);
+                    collector.credit += i64::from(credit.leases) - i64::from(credit.fewer_leases);
                     collector.preparations = collector.preparations.saturating_add(credit.preparations);
                 }
                 self.grant_soon();

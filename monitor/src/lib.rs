@@ -4,7 +4,7 @@
 //! when a host may be asked again, [`blocklist`] which hosts are not asked at all; [`lease`] gives a host to one collector at
 //! a time, the one that [`slots`] prefers if it can, and takes back what became of its pages; [`visit`] is what a visit
 //! changes in what is known of a URL, and [`refresh`] when the next one is; [`keeper`] is the one thread that owns all of
-//! this; [`rpc`] is how collectors and people reach it. It knows [who else runs](seine_node::membership) and how they are:
+//! this; [`forgetting`] takes pages out of all tiers; [`rpc`] is how collectors and people reach it. It knows [who else runs](seine_node::membership) and how they are:
 //! nothing is handed out while a disk is full. The Monitor never touches the network beyond its own gRPC server.
 
 pub mod crawl;
@@ -16,6 +16,7 @@ pub mod refresh;
 pub mod slots;
 pub mod lease;
 pub mod keeper;
+pub mod forgetting;
 pub mod rpc;
 mod error;
 mod metrics;

@@ -10,16 +10,24 @@ use seine_proto::monitor::v1::work_server::{Work, WorkServer};
 use tonic::service::RoutesBuilder;
 
 use crate::Monitor;
+use crate::forgetting::Forgetting;
 use seine_node::membership::NodeTable;
 
 pub use access::{Access, count_nodes};
 
 /// Adds all services of the Monitor. Who may call them is for the doors to decide.
-pub fn add_services(routes: &mut RoutesBuilder, monitor: &Monitor, nodes: NodeTable, access: Access) {
+pub fn add_services(
+    routes: &mut RoutesBuilder,
+    monitor: &Monitor,
+    nodes: NodeTable,
+    access: Access,
+    forgetting: Forgetting,
+) {
     routes.add_service(work_service(monitor)).add_service(AdminServer::new(admin::AdminService::new(
         monitor.clone(),
         nodes,
         access,
+        forgetting,
     )));
 }
 

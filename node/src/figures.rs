@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use seine_proto::monitor::v1::Figures;
 
+use crate::limits::Limits;
 use crate::telemetry::{Metrics, process};
 
 /// What counts as this process's pages: the first of them that it has.
@@ -28,6 +29,7 @@ const QUEUES: [(&str, &str); 2] =
 pub struct FigureSampler {
     metrics: Option<Metrics>,
     data: PathBuf,
+    limits: Limits,
     started: Instant,
     before: Option<Before>,
 }
@@ -46,8 +48,8 @@ struct Counts {
 }
 
 impl FigureSampler {
-    pub fn new(metrics: Option<Metrics>, data: PathBuf) -> Self {
-        Self { metrics, data, started: Instant::now(), before: None }
+    pub fn new(metrics: Option<Metrics>, data: PathBuf, limits: Limits) -> Self {
+        Self { metrics, data, limits, started: Instant::now(), before: None }
     }
 
     pub fn sample(&mut self) -> Figures {
@@ -80,6 +82,7 @@ impl FigureSampler {
             hosts_at_work: 0,
             queues: queues.collect(),
             pages: counts.pages as u64,
+            limits: self.limits.figures(),
         }
     }
 }
@@ -110,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_process_without_metrics_still_knows_its_disk() {
-        let figures = FigureSampler::new(None, std::env::temp_dir()).sample();
+        let figures = FigureSampler::new(None, std::env::temp_dir(), Limits::new(1)).sample();
         assert!(figures.disk_total_bytes > 0 && figures.disk_free_bytes <= figures.disk_total_bytes, "{figures:?}");
     }
 }

@@ -124,16 +124,11 @@ impl Renewal {
                 Ok(_) => {}
                 Err(error) => tracing::error!(%error, "the Monitor's certificate could not be renewed"),
             }
-            // What has changed may be the root, and then the nodes are to hear of it first.
-            let woken = async {
-                tokio::select! {
-                    _ = changes.changed() => sleep(SPREAD).await,
-                    () = sleep(LOOK_EVERY) => {}
-                }
-            };
+            // At once when the root has changed: nodes that have not heard of the new one find it signed by the one before.
             tokio::select! {
                 () = stopped.cancelled() => return Ok(()),
-                () = woken => {}
+                _ = changes.changed() => {}
+                () = sleep(LOOK_EVERY) => {}
             }
         }
     }

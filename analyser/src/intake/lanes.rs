@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use seine_node::limits::{CONVERTERS, Limit};
 use seine_proto::common::v1::FetchedPage;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
@@ -84,17 +85,27 @@ impl UnderWay {
 
 struct Lane {
     waiting: VecDeque<Job>,
+    most: usize,
     places: Arc<Semaphore>,
     grown: Arc<Account>,
 }
 
 impl Lane {
     fn new(places: usize, all: &Arc<HeldBytes>) -> Self {
-        Self { waiting: VecDeque::new(), places: Arc::new(Semaphore::new(places)), grown: Account::new(all) }
+        let (waiting, grown) = (VecDeque::new(), Account::new(all));
+        Self { waiting, most: places, places: Arc::new(Semaphore::new(places)), grown }
     }
 
     /// The first that waits, when there is a place for it, with so much room beside what it received.
     fn next(&mut self, room: impl FnOnce(&Job) -> usize, budget: usize) -> Option<Job> {
+        self.next_of(self.most, room, budget)
+    }
+
+    /// The same where fewer than it has places for may be begun now.
+    fn next_of(&mut self, most: usize, room: impl FnOnce(&Job) -> usize, budget: usize) -> Option<Job> {
+        if self.most - self.places.available_permits() >= most {
+            return None;
+        }
         let room = room(self.waiting.front()?);
         let fits = self.grown.bytes() + room <= budget || self.grown.holdings() == 0;
         let place = if fits { Arc::clone(&self.places).try_acquire_owned().ok()? } else { return None };
@@ -111,20 +122,22 @@ pub(super) struct Lanes {
     pages: Lane,
     large: Lane,
     documents: Lane,
+    workers: Option<Arc<Limit>>,
     /// When the last document was begun or given up.
     document_begun_at: Instant,
     patience: Duration,
 }
 
 impl Lanes {
-    pub fn new(all: &Arc<HeldBytes>, workers: usize, patience: Duration) -> Self {
+    pub fn new(all: &Arc<HeldBytes>, workers: Option<Arc<Limit>>, patience: Duration) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             received_pages: Account::new(all),
             received_documents: Account::new(all),
             pages: Lane::new(cores * PAGES_PER_CORE, all),
             large: Lane::new(1, all),
-            documents: Lane::new(workers + DOCUMENTS_BESIDE_WORKERS, all),
+            documents: Lane::new(CONVERTERS.1 as usize + DOCUMENTS_BESIDE_WORKERS, all),
+            workers,
             document_begun_at: Instant::now(),
             patience,
         }
@@ -199,7 +212,9 @@ impl Lanes {
             .or_else(|| self.large.next(|_| MAX_DECODED_BYTES, MAX_DECODED_BYTES))
             .or_else(|| {
                 // It is copied once, into its converter.
-                let begun = self.documents.next(|job| job.page.body.len(), usize::MAX)?;
+                let workers = self.workers.as_ref().map_or(1, |workers| workers.value() as usize);
+                let most = workers + DOCUMENTS_BESIDE_WORKERS;
+                let begun = self.documents.next_of(most, |job| job.page.body.len(), usize::MAX)?;
                 self.document_begun_at = Instant::now();
                 Some(begun)
             })

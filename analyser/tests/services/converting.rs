@@ -9,6 +9,7 @@ use std::time::Duration;
 use seine_analyser::AnalyserConfig;
 use seine_analyser::convert::ConverterConfig;
 use seine_analyser::rpc::AnalyserService;
+use seine_node::limits::Limits;
 use seine_node::membership::Filesavers;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
@@ -47,7 +48,12 @@ fn started(dir: &Path) -> Vec<u32> {
 }
 
 fn config(program: PathBuf, timeout_seconds: u64) -> ConverterConfig {
-    ConverterConfig { program, workers: 1, timeout: Duration::from_secs(timeout_seconds), memory_bytes: 256 << 20 }
+    ConverterConfig {
+        program,
+        workers: Limits::new(1).converters,
+        timeout: Duration::from_secs(timeout_seconds),
+        memory_bytes: 256 << 20,
+    }
 }
 
 fn analyser(filesaver: Channel, converter: ConverterConfig) -> AnalyserClient<Channel> {

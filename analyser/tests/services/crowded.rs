@@ -8,6 +8,7 @@ use std::time::Duration;
 use seine_analyser::convert::ConverterConfig;
 use seine_analyser::rpc::AnalyserService;
 use seine_analyser::{AnalyserConfig, HeldBytes};
+use seine_node::limits::Limits;
 use seine_node::membership::Filesavers;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
@@ -49,7 +50,12 @@ fn analyser(filesaver: Channel, dir: &std::path::Path) -> (AnalyserClient<Channe
     let program = dir.join("program");
     std::fs::write(&program, "#!/bin/sh\nexec sleep 1000\n").unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let converter = ConverterConfig { program, workers: 2, timeout: Duration::from_secs(900), memory_bytes: 256 << 20 };
+    let converter = ConverterConfig {
+        program,
+        workers: Limits::new(2).converters,
+        timeout: Duration::from_secs(900),
+        memory_bytes: 256 << 20,
+    };
     let document_patience = Duration::from_secs(1);
     let config = AnalyserConfig { converter: Some(converter), document_patience, ..AnalyserConfig::default() };
     let service = AnalyserService::new(Filesavers::of([("log".to_owned(), filesaver)]), config);

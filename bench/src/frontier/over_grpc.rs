@@ -6,10 +6,11 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use seine_common::clock::Clock;
 use seine_common::limits::MAX_BODY_BYTES;
+use seine_monitor::forgetting::Forgetting;
 use seine_monitor::keeper::Durability;
 use seine_monitor::rpc::Access;
 use seine_monitor::{Monitor, MonitorConfig};
-use seine_node::membership::NodeTable;
+use seine_node::membership::{Filesavers, NodeTable};
 use seine_node::registry::Registry;
 use seine_node::transport;
 use seine_node::transport::user_client::user_channel;
@@ -56,7 +57,10 @@ async fn discover(pages: Vec<Vec<String>>, directory: &Path) -> anyhow::Result<f
     let mut routes = RoutesBuilder::default();
     let registry = Registry::open(&directory.join("authority"), Clock::System)?;
     let access = Access { registry, own: String::new(), address: String::new() };
-    seine_monitor::rpc::add_services(&mut routes, &monitor, nodes, access);
+    // Nothing is forgotten here, so nobody is asked to.
+    let nobody = transport::in_memory().0.channel();
+    let forgetting = Forgetting::new(monitor.clone(), Filesavers::default(), nobody);
+    seine_monitor::rpc::add_services(&mut routes, &monitor, nodes, access, forgetting);
     let listener = transport::listen("127.0.0.1:0".parse()?).await?;
     let address = listener.local_addr()?.to_string();
     let stop = CancellationToken::new();
@@ -70,7 +74,7 @@ async fn discover(pages: Vec<Vec<String>>, directory: &Path) -> anyhow::Result<f
 
     let (outgoing, messages) = mpsc::channel(UNDER_WAY + 8);
     send(&outgoing, Up::Hello(Hello { collector_id: "bench".to_owned(), ..Hello::default() })).await?;
-    send(&outgoing, Up::Credit(Credit { leases: 1, preparations: 0 })).await?;
+    send(&outgoing, Up::Credit(Credit { leases: 1, ..Credit::default() })).await?;
     let mut answers = WorkClient::new(channel).attach(ReceiverStream::new(messages)).await?.into_inner();
     let Down::Welcome(_) = next(&mut answers).await? else { bail!("the first message is no welcome") };
     let Down::Lease(lease) = next(&mut answers).await? else { bail!("the second message is no lease") };

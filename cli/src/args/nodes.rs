@@ -54,20 +54,24 @@ pub enum NodesCommand {
     /// Change what holds for one node while it runs
     #[command(after_help = "Examples:
   seine nodes set hasty-otter --log warn,collector=debug
+  seine nodes set hasty-otter --hosts 16..200     it works on as many hosts at once as its load allows between these
+  seine nodes set hasty-otter --hosts default --converters 1
   seine nodes set hasty-otter --log default       as its own settings have it")]
     Set {
         node: String,
-        /// What it logs, as [log] level; default for what its own settings say
-        #[arg(long, value_name = "LEVEL")]
-        log: String,
+        #[command(flatten)]
+        changes: NodeChanges,
         #[command(flatten)]
         target: Target,
     },
     /// Replace the root certificate of the cluster without stopping it
     RotateCa {
-        /// End the trust in the root before at once; nodes that have not renewed since must join again
+        /// End the trust in the root before, once all nodes have renewed
         #[arg(long)]
         finish: bool,
+        /// End it although some have not; they must join again
+        #[arg(long, requires = "finish")]
+        force: bool,
         #[command(flatten)]
         target: Target,
     },
@@ -148,3 +152,42 @@ mod tests {
         assert!(label("room").is_err() && label("=3").is_err());
     }
 }
+
+/// For each the word `default` goes back to what the node's own settings say.
+#[derive(clap::Args)]
+#[group(required = true, multiple = true)]
+pub struct NodeChanges {
+    /// What it logs, as [log] level
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// Hosts that its collector works on at once
+    #[arg(long, value_name = "FROM..TO", value_parser = change)]
+    pub hosts: Option<Change>,
+    /// Threads of its analyser; never more than the machine has cores
+    #[arg(long, value_name = "FROM..TO", value_parser = change)]
+    pub analysis: Option<Change>,
+    /// Documents that its analyser converts at once
+    #[arg(long, value_name = "FROM..TO", value_parser = change)]
+    pub converters: Option<Change>,
+}
+
+/// Of a number that follows the load.
+#[derive(Clone, Copy)]
+pub enum Change {
+    Between(u32, u32),
+    Default,
+}
+
+fn change(text: &str) -> Result<Change, String> {
+    if text == DEFAULT {
+        return Ok(Change::Default);
+    }
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    match (from.trim().parse(), to.trim().parse()) {
+        (Ok(from), Ok(to)) => Ok(Change::Between(from, to)),
+        _ => Err("write two numbers such as 1..8, one number, or default".to_owned()),
+    }
+}
+
+/// What goes back to the node's own settings.
+pub const DEFAULT: &str = "default";

@@ -1,7 +1,7 @@
 //! Nodes and tokens as people and scripts see them.
 
 use seine_node::membership::state_name;
-use seine_proto::monitor::v1::{Figures, JoinToken, NodeStatus};
+use seine_proto::monitor::v1::{Bounds, Figures, JoinToken, LimitFigures, NodeSettings, NodeStatus};
 use serde_json::{Value, json};
 
 use super::labels_text;
@@ -89,12 +89,46 @@ pub fn node(status: Option<&NodeStatus>, target: &Target) -> Result<()> {
         let mut queues: Vec<_> = figures.queues.iter().collect();
         queues.sort();
         queues.into_iter().for_each(|(name, size)| tell(&format!("queue {name}"), size.to_string()));
+        figures.limits.iter().for_each(|limit| tell(&format!("at once {}", limit.name), limit_text(limit)));
     }
     tell("log", node_log(status));
-    if let Some(level) = status.settings.as_ref().and_then(|settings| settings.log.as_ref()) {
-        tell("set", format!("log {level}"));
-    }
+    tell("set", set_text(&status.settings.clone().unwrap_or_default()));
     Ok(())
+}
+
+fn limit_text(limit: &LimitFigures) -> String {
+    let LimitFigures { value, in_use, lowest, highest, at, .. } = limit;
+    let kept = match at.as_str() {
+        "" => "",
+        "highest" => "; it is the most that is allowed",
+        "cpu" => "; all cores are busy",
+        "memory" => "; memory is short",
+        "queue" => "; what was fetched waits to be analysed",
+        other => other,
+    };
+    format!("{in_use} of {value} (from {lowest} to {highest}){kept}")
+}
+
+fn set_text(settings: &NodeSettings) -> String {
+    let bounds = |name: &str, bounds: &Option<Bounds>| {
+        bounds.as_ref().map(|Bounds { lowest, highest }| format!("{name} {lowest}..{highest}"))
+    };
+    let set = [
+        settings.log.as_ref().map(|level| format!("log {level}")),
+        bounds("hosts", &settings.hosts),
+        bounds("analysis", &settings.analysis),
+        bounds("converters", &settings.converters),
+    ];
+    set.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn shown_limit(limit: &LimitFigures) -> Value {
+    let LimitFigures { name, value, in_use, lowest, highest, at } = limit;
+    json!({ "name": name, "value": value, "in_use": in_use, "lowest": lowest, "highest": highest, "at": at })
+}
+
+fn shown_bounds(bounds: &Option<Bounds>) -> Value {
+    bounds.as_ref().map_or(Value::Null, |Bounds { lowest, highest }| json!({ "lowest": lowest, "highest": highest }))
 }
 
 fn node_log(status: &NodeStatus) -> String {
@@ -119,6 +153,7 @@ fn shown(status: &NodeStatus) -> Value {
             "urls_per_second": figures.urls_per_second,
             "hosts_at_work": figures.hosts_at_work,
             "queues": figures.queues,
+            "limits": figures.limits.iter().map(shown_limit).collect::<Vec<_>>(),
         })
     });
     let settings = status.settings.clone().unwrap_or_default();
@@ -139,7 +174,12 @@ fn shown(status: &NodeStatus) -> Value {
         "silent_ms": (status.silent_ms >= 0).then_some(status.silent_ms),
         "leases": status.leases,
         "figures": figures,
-        "settings": { "log": settings.log },
+        "settings": {
+            "log": settings.log,
+            "hosts": shown_bounds(&settings.hosts),
+            "analysis": shown_bounds(&settings.analysis),
+            "converters": shown_bounds(&settings.converters),
+        },
     })
 }
 

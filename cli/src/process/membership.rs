@@ -3,9 +3,10 @@
 
 use std::convert::Infallible;
 
+use seine_node::limits::Limits;
 use seine_node::membership::{Directory, NodeTable};
 use seine_node::registry::Registry;
-use seine_node::telemetry::log_levels;
+use seine_node::telemetry::{LogLevels, log_levels};
 use seine_proto::monitor::v1::NodeSettings;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -14,12 +15,20 @@ use super::cluster::{Cluster, write_roots};
 use super::supervise::{Supervised, Supervisor};
 
 /// What keeps this process one of its cluster.
-pub fn start(supervisor: &Supervisor, directory: Directory, cluster: Cluster, nodes: NodeTable) -> Vec<Supervised> {
+pub fn start(
+    supervisor: &Supervisor,
+    directory: Directory,
+    cluster: Cluster,
+    nodes: NodeTable,
+    limits: &Limits,
+) -> Vec<Supervised> {
     let (stop_directory, stop_renewal) = (CancellationToken::new(), CancellationToken::new());
     let told = directory.told();
     let stop = CancellationToken::new();
-    let applying = apply(told.settings, stop.clone());
+    let applying = apply(told.settings.clone(), limits.clone(), stop.clone());
     let mut tasks = vec![supervisor.watch("settings of the node", stop, applying)];
+    let stop = CancellationToken::new();
+    tasks.push(supervisor.watch("limits", stop.clone(), limits.clone().follow(stop)));
     match (cluster.monitor, cluster.registry) {
         (Some((address, channel)), _) => {
             let (stop, monitor) = (stop_directory.clone(), channel.clone());
@@ -52,14 +61,45 @@ pub fn start(supervisor: &Supervisor, directory: Directory, cluster: Cluster, no
 }
 
 /// What is set holds until it is set otherwise; then what the process started with holds again.
-async fn apply(mut settings: watch::Receiver<NodeSettings>, stop: CancellationToken) -> Result<(), Infallible> {
-    let Some(levels) = log_levels() else { return wait(stop).await };
-    let (own, mut is_set) = (levels.current(), false);
+async fn apply(
+    mut settings: watch::Receiver<NodeSettings>,
+    limits: Limits,
+    stop: CancellationToken,
+) -> Result<(), Infallible> {
+    let mut logging = Logging::default();
     loop {
-        let told = settings.borrow_and_update().log.clone();
-        let wanted = match &told {
+        let told = settings.borrow_and_update().clone();
+        limits.apply(&told);
+        logging.apply(told.log.as_ref());
+        tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            changed = settings.changed() => if changed.is_err() { return wait(stop).await },
+        }
+    }
+}
+
+/// What is logged, where that can be changed.
+struct Logging {
+    levels: Option<LogLevels>,
+    /// As the process started.
+    own: String,
+    is_set: bool,
+}
+
+impl Default for Logging {
+    fn default() -> Self {
+        let levels = log_levels();
+        let own = levels.as_ref().map(LogLevels::current).unwrap_or_default();
+        Self { levels, own, is_set: false }
+    }
+}
+
+impl Logging {
+    fn apply(&mut self, told: Option<&String>) {
+        let Some(levels) = &self.levels else { return };
+        let wanted = match told {
             Some(level) => Some(level),
-            None if is_set => Some(&own),
+            None if self.is_set => Some(&self.own),
             None => None,
         };
         if let Some(level) = wanted.filter(|level| **level != levels.current())
@@ -67,11 +107,7 @@ async fn apply(mut settings: watch::Receiver<NodeSettings>, stop: CancellationTo
         {
             tracing::warn!(level, problem, "what is set for this node cannot be used");
         }
-        is_set = told.is_some();
-        tokio::select! {
-            () = stop.cancelled() => return Ok(()),
-            changed = settings.changed() => if changed.is_err() { return wait(stop).await },
-        }
+        self.is_set = told.is_some();
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the settings mean to each tier.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use seine_analyser::AnalyserConfig;
 use seine_analyser::convert::ConverterConfig;
@@ -9,6 +10,7 @@ use seine_common::config::Config;
 use seine_monitor::MonitorConfig;
 use seine_monitor::crawl::defaults::defaults;
 use seine_monitor::keeper::Durability;
+use seine_node::limits::Limits;
 
 use crate::failure::{Failure, Result};
 
@@ -31,10 +33,10 @@ pub fn filesaver_config(config: &Config) -> seine_analyser::filesaver::Filesaver
     }
 }
 
-pub fn analyser_config(config: &Config) -> AnalyserConfig {
+pub fn analyser_config(config: &Config, limits: &Limits) -> AnalyserConfig {
     let converter = ConverterConfig {
         program: own_program(),
-        workers: config.convert.workers,
+        workers: Arc::clone(&limits.converters),
         timeout: config.convert.timeout,
         memory_bytes: config.convert.memory_bytes,
     };
@@ -42,6 +44,7 @@ pub fn analyser_config(config: &Config) -> AnalyserConfig {
         wanted_languages: config.analyse.languages.clone(),
         keeps_ip: config.analyse.keep_ip,
         converter: Some(converter),
+        threads: Arc::clone(&limits.analysis),
         ..AnalyserConfig::default()
     }
 }
@@ -63,12 +66,13 @@ pub fn indexer_config(config: &Config) -> seine_indexer::IndexerConfig {
     }
 }
 
-pub fn collector_config(config: &Config, node_id: &str, embedded: bool) -> CollectorConfig {
+pub fn collector_config(config: &Config, node_id: &str, embedded: bool, limits: &Limits) -> CollectorConfig {
     CollectorConfig {
         connect_timeout: config.fetch.connect_timeout,
         request_timeout: config.fetch.request_timeout,
         max_in_flight: config.fetch.max_in_flight,
         keeps_answers: config.archive.keeps_answers,
+        hosts: Arc::clone(&limits.hosts),
         id: node_id.to_owned(),
         embedded,
         ..CollectorConfig::default()

@@ -32,6 +32,8 @@ pub struct Held {
     pub duration: Duration,
     /// Only address and robots.txt are found out.
     pub prepares: bool,
+    /// It is being given back because there are too many.
+    pub ends: bool,
 }
 
 #[derive(Debug)]
@@ -77,6 +79,20 @@ impl Leases {
         let preparations = self.held.values().filter(|held| held.prepares).count();
         let count = |number| u32::try_from(number).unwrap_or(u32::MAX);
         (count(self.held.len() - preparations), count(preparations))
+    }
+
+    /// Leases of hosts beyond this number that are not being given back already.
+    pub fn beyond(&mut self, most: u32) -> Vec<u64> {
+        let surplus = self.count().0.saturating_sub(most) as usize;
+        let ending = self.held.values().filter(|held| held.ends).count();
+        let mut hosts = self.held.iter_mut().filter(|(_, held)| !held.prepares && !held.ends);
+        let beyond = hosts.by_ref().take(surplus.saturating_sub(ending));
+        beyond
+            .map(|(token, held)| {
+                held.ends = true;
+                *token
+            })
+            .collect()
     }
 
     pub fn add(&mut self, token: u64, held: Held) {
@@ -150,7 +166,7 @@ mod tests {
     fn held(seconds: u64) -> (Held, mpsc::Receiver<Event>) {
         let (mailbox, events) = mpsc::channel(1);
         let duration = Duration::from_secs(seconds);
-        (Held { mailbox, lost: CancellationToken::new(), duration, prepares: false }, events)
+        (Held { mailbox, lost: CancellationToken::new(), duration, prepares: false, ends: false }, events)
     }
 
     #[test]
@@ -170,6 +186,18 @@ mod tests {
         assert_eq!(lost.iter().map(CancellationToken::is_cancelled).collect::<Vec<_>>(), [true, false, false]);
         assert!(one_hears.try_recv().is_err());
         assert!(matches!(two_hears.try_recv(), Ok(Event::Renewed { since }) if since == now));
+    }
+
+    #[test]
+    fn as_many_as_are_too_many_are_given_back_each_once() {
+        let mut leases = Leases::new(Instant::now());
+        (1..=5).for_each(|token| leases.add(token, held(60).0));
+        let first = leases.beyond(3);
+        assert_eq!((first.len(), leases.beyond(3).len()), (2, 0));
+        let second = leases.beyond(1);
+        assert!(second.len() == 2 && second.iter().all(|token| !first.contains(token)), "{first:?} {second:?}");
+        leases.remove(first[0]);
+        assert!(leases.beyond(1).is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! | `contents` | crawl, text fingerprint | the first URL with it |
 //! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
 //! | `addresses` | address, 0, host name; address, 0 | nothing; `AddressRecord` |
-//! | `meta` | a kind byte and a number | crawls, progress, exclusions, planning, leases, token, polynomial, slots |
+//! | `meta` | a kind byte and a number | crawls, progress, exclusions, planning, leases, forgettings, token, polynomial, slots |
 //! | `meta` | a kind byte and a pattern | blocked hosts |
 
 use seine_common::address::AddressKey;
@@ -107,6 +107,13 @@ pub mod meta {
 
     pub fn block(pattern: &str) -> Vec<u8> {
         [BLOCKS, pattern.as_bytes()].concat()
+    }
+
+    /// Before all that is to be forgotten.
+    pub const FORGETTINGS: &[u8] = b"f";
+
+    pub fn forgetting(id: u64) -> [u8; 9] {
+        super::joined(b"f", &id.to_be_bytes())
     }
 
     pub fn crawl(id: u32) -> [u8; 5] {

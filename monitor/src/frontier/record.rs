@@ -297,6 +297,21 @@ pub struct BlockRecord {
     pub since_ms: i64,
 }
 
+/// What a person wants forgotten, until every tier has done it. Either a URL or a host.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct ForgettingRecord {
+    /// In the order in which they were asked for.
+    #[prost(uint64, tag = "1")]
+    pub id: u64,
+    #[prost(string, tag = "2")]
+    pub url: String,
+    #[prost(string, tag = "3")]
+    pub host: String,
+    /// The logs that have it.
+    #[prost(string, repeated, tag = "4")]
+    pub logs: Vec<String>,
+}
+
 pub(super) fn decode<M: Message + Default>(bytes: &[u8], what: &'static str) -> Result<M, MonitorError> {
     M::decode(bytes).map_err(|_| MonitorError::Corrupt(what))
 }

@@ -25,8 +25,8 @@ use seine_proto::monitor::v1::{Outcome, Robots};
 use super::exclusions::Exclusions;
 use super::floors::Floors;
 use super::record::{
-    AddressRecord, AtWorkRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, HostRecord, HostUse,
-    LeaseRecord, QueueEntry, UrlRecord, decode,
+    AddressRecord, AtWorkRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, ForgettingRecord,
+    HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord, decode,
 };
 use super::{Candidate, CrawlId, Durable, Forgotten, Frontier, Known, Result, Settlement, Stretch, Unforgotten, key};
 use crate::MonitorError;
@@ -353,6 +353,20 @@ impl Frontier for RocksFrontier {
 
     fn remove_block(&mut self, pattern: &str) -> Result<()> {
         Ok(self.db.delete_cf(self.table(META), key::meta::block(pattern))?)
+    }
+
+    fn forgettings(&self) -> Result<Vec<ForgettingRecord>> {
+        let prefix = key::meta::FORGETTINGS;
+        self.scan(META, prefix, prefix).map(|item| decode(&item?.1, "forgetting")).collect()
+    }
+
+    fn put_forgetting(&mut self, forgetting: &ForgettingRecord) -> Result<()> {
+        let key = key::meta::forgetting(forgetting.id);
+        Ok(self.db.put_cf(self.table(META), key, forgetting.encode_to_vec())?)
+    }
+
+    fn remove_forgetting(&mut self, id: u64) -> Result<()> {
+        Ok(self.db.delete_cf(self.table(META), key::meta::forgetting(id))?)
     }
 
     fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>> {

@@ -1,21 +1,14 @@
-//! Visiting known URLs again: rounds that a person asks for, schedules, and forgetting.
+//! Visiting known URLs again: rounds that a person asks for, and schedules.
 //!
 //! Every settled URL is *due* from some time on. Without a schedule that is at once, and nothing happens until somebody
 //! asks for a round: then all that was due before it comes back into the queues, a batch at a time. With a schedule the
 //! Monitor brings in what is due by itself, at the times that the crawl's policy plans.
 
-use std::collections::BTreeSet;
-
-use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
-use seine_proto::monitor::v1::{
-    CrawlState, CrawlStatus, ForgetRequest, ForgetResponse, OutcomeKind, Revisit, forget_request,
-};
+use seine_proto::monitor::v1::{CrawlState, CrawlStatus, OutcomeKind};
 
 use super::Keeper;
-use super::hosts::parse_host;
 use crate::MonitorError;
-use crate::frontier::forget::{FORGOTTEN, is_forgotten};
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::{QueueEntry, UrlRecord};
 use crate::frontier::{Candidate, CrawlId, Result};
@@ -24,8 +17,6 @@ use crate::visit;
 
 /// Visits brought in at once; others are served in between.
 const VISITS_AT_ONCE: usize = 500;
-/// URLs forgotten per call.
-pub(super) const FORGOTTEN_AT_ONCE: usize = 1_000;
 
 impl Keeper {
     /// From when on the URL is due again.
@@ -161,90 +152,4 @@ impl Keeper {
         }
         Ok(false)
     }
-
-    pub(super) fn forget(&mut self, request: &ForgetRequest) -> Result<ForgetResponse> {
-        let forgotten = match &request.what {
-            Some(forget_request::What::Url(url)) => self.forget_url(url),
-            Some(forget_request::What::Host(host)) => self.forget_host(host, &request.cursor),
-            None => Err(MonitorError::Invalid("say which URL or which host to forget".to_owned())),
-        }?;
-        // Above the leases under which the pages were fetched or are being fetched, below the next one.
-        Ok(ForgetResponse { epoch: self.epoch, token: self.frontier.next_token()?, ..forgotten })
-    }
-
-    fn forget_url(&mut self, url: &str) -> Result<ForgetResponse> {
-        let url = CanonicalUrl::parse(url).map_err(|error| MonitorError::Invalid(error.to_string()))?;
-        self.revoke_host(&url.host(), "a page of it is forgotten");
-        let mut urls = BTreeSet::new();
-        let ids: Vec<CrawlId> = self.crawls.keys().copied().collect();
-        for id in ids {
-            let known_as = self.crawls[&id].checked.admission.strip(url.clone());
-            if self.frontier.forget_url(id, &known_as)? {
-                urls.insert(known_as.as_str().to_owned());
-            }
-            self.finish_if_done(id)?;
-        }
-        Ok(ForgetResponse { urls: urls.into_iter().collect(), ..ForgetResponse::default() })
-    }
-
-    /// What a collector holds of the host must not be fetched any more.
-    fn revoke_host(&mut self, host: &HostKey, reason: &str) {
-        let held: Vec<u64> = self.leases.iter().filter(|lease| lease.host == *host).map(|lease| lease.token).collect();
-        for token in held {
-            self.revoke(token, reason);
-        }
-    }
-
-    /// A page that was forgotten while it was being fetched has been saved after its withdrawal: it is withdrawn again.
-    pub(crate) fn withdraw_if_forgotten(&mut self, crawl: CrawlId, url: &str) -> Result<()> {
-        let Ok(url) = CanonicalUrl::parse(url) else { return Ok(()) };
-        let Some(mut record) = self.frontier.record(crawl, &url)? else { return Ok(()) };
-        if !is_forgotten(&record.outcome) {
-            return Ok(());
-        }
-        let now = self.clock.now_ms();
-        record.next_visit_ms = now.max(1);
-        self.frontier.put_record(crawl, &url, &record)?;
-        let withdraw = Revisit { withdraw: FORGOTTEN.to_owned(), saved: true, ..Revisit::default() };
-        let sequence = self.frontier.next_sequence(crawl);
-        let entry = QueueEntry { revisit: Some(withdraw), ..record.entry };
-        let place = Place::in_turn(Class::Revisit, sequence, 0);
-        self.frontier.revisit(crawl, vec![Candidate { host: url.host(), url, place, entry }], now)
-    }
-
-    /// The host is kept out of all crawls from now on.
-    fn forget_host(&mut self, host: &str, cursor: &[u8]) -> Result<ForgetResponse> {
-        let host = parse_host(host)?;
-        let mut ids = self.crawls.keys().copied().collect::<Vec<_>>().into_iter();
-        // The cursor names the crawl at hand, then the place in it.
-        let (at, from) = read_cursor(cursor);
-        self.revoke_host(&host, "it is forgotten");
-        let mut answer = ForgetResponse::default();
-        let Some(id) = ids.find(|id| id.0 >= at) else { return Ok(answer) };
-        let crawl = self.crawls.get_mut(&id).expect("it was just listed");
-        if !crawl.record.forgotten_hosts.iter().any(|known| known == host.as_str()) {
-            crawl.record.forgotten_hosts.push(host.as_str().to_owned());
-            crawl.checked.forgotten_hosts = crawl.record.forgotten_hosts.iter().cloned().collect();
-            self.frontier.put_crawl(&crawl.record)?;
-        }
-        let from = if id.0 == at { from } else { &[] };
-        let told = self.frontier.forget(id, &host, from, FORGOTTEN_AT_ONCE)?;
-        answer.urls = told.saved;
-        let next = if told.next.is_empty() { ids.next().map(|id| (id, Vec::new())) } else { Some((id, told.next)) };
-        answer.cursor = next.map(|(id, from)| write_cursor(id, &from)).unwrap_or_default().into();
-        self.finish_if_done(id)?;
-        Ok(answer)
-    }
-}
-
-/// The crawl at hand, and the place in it.
-pub(super) fn read_cursor(cursor: &[u8]) -> (u32, &[u8]) {
-    match cursor.split_first_chunk::<4>() {
-        Some((id, from)) => (u32::from_be_bytes(*id), from),
-        None => (0, &[]),
-    }
-}
-
-pub(super) fn write_cursor(crawl: CrawlId, from: &[u8]) -> Vec<u8> {
-    [&crawl.0.to_be_bytes()[..], from].concat()
 }

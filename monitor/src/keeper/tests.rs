@@ -48,7 +48,7 @@ impl Bench {
         keeper.handle(Command::Attach { session: SESSION, hello, messages }).unwrap();
         let mut bench = Self { keeper, clock, inbox };
         let welcome = bench.hear_welcome();
-        bench.say(collector_message::Message::Credit(Credit { leases: 8, preparations: 0 }));
+        bench.say(collector_message::Message::Credit(Credit { leases: 8, preparations: 0, ..Credit::default() }));
         (bench, welcome)
     }
 

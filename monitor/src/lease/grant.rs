@@ -148,7 +148,7 @@ impl Keeper {
         let choose = |work: Work| {
             let room = |collector: &crate::keeper::Collector| match work {
                 Work::Fetch => collector.credit,
-                Work::Prepare => collector.preparations,
+                Work::Prepare => i64::from(collector.preparations),
             };
             let able = self.collectors.iter().filter(|(_, collector)| self.trouble_of(collector).is_none());
             let with_room = able.filter(|(_, collector)| room(collector) > 0);
@@ -348,7 +348,7 @@ impl Keeper {
         if sated.is_empty() {
             return Ok(());
         }
-        let no_credit = self.collectors.values().all(|collector| collector.credit == 0);
+        let no_credit = self.collectors.values().all(|collector| collector.credit <= 0);
         let mut waiting = Vec::new();
         for &crawl in self.crawls.keys().filter(|id| self.is_running(**id)) {
             let ready = self.frontier.ready(crawl, HOSTS_LOOKED_AT)?;

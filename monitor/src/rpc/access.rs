@@ -11,7 +11,8 @@ use seine_node::registry::Registry;
 use seine_node::telemetry::families::set_gauges;
 use seine_proto::monitor::v1::{
     CreateJoinTokenRequest, CreateJoinTokenResponse, Figures, JoinToken, LabelNodeRequest, ListJoinTokensResponse,
-    NodeInfo, NodeState, NodeStatus, RevokeJoinTokenRequest, RotateAuthorityResponse, SetNodeRequest,
+    NodeInfo, NodeState, NodeStatus, RevokeJoinTokenRequest, RotateAuthorityRequest, RotateAuthorityResponse,
+    SetNodeRequest,
 };
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -171,12 +172,26 @@ impl Access {
         Ok(())
     }
 
-    pub(super) async fn rotate(&self, table: &NodeTable, finish: bool) -> Result<RotateAuthorityResponse, Status> {
-        let rotated = self.registry.change(move |registrar, now| match finish {
-            true => registrar.finish_rotation(),
-            false => registrar.rotate(now).map(|_| ()),
+    pub(super) async fn rotate(
+        &self,
+        table: &NodeTable,
+        request: RotateAuthorityRequest,
+    ) -> Result<RotateAuthorityResponse, Status> {
+        let RotateAuthorityRequest { finish, force } = request;
+        let rotated = self.registry.change(move |registrar, now| {
+            let late = if finish && !force { registrar.not_renewed(now) } else { Vec::new() };
+            if !late.is_empty() {
+                let late: Vec<String> = late.iter().map(NodeId::to_string).collect();
+                return Err(format!(
+                    "the trust in the root before cannot end yet: nodes that have not renewed since are {}. Those that run do \
+                     so within seconds; use --force to shut out the others, which must join again",
+                    late.join(", ")
+                ));
+            }
+            let done = if finish { registrar.finish_rotation() } else { registrar.rotate(now).map(|_| ()) };
+            done.map_err(|error| error.to_string())
         });
-        rotated.await.map_err(|error| Status::failed_precondition(error.to_string()))?;
+        rotated.await.map_err(Status::failed_precondition)?;
         tracing::info!(finish, "changed the root certificate");
         table.changed();
         Ok(RotateAuthorityResponse {})

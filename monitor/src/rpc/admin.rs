@@ -3,18 +3,21 @@
 use seine_proto::monitor::v1::admin_server::Admin;
 use seine_proto::monitor::v1::{
     AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, CreateJoinTokenRequest,
-    CreateJoinTokenResponse, DrainNodeRequest, DrainNodeResponse, ExplainRequest, ExplainResponse, ForgetRequest,
-    ForgetResponse, GetCrawlRequest, GetCrawlResponse, GetHostRequest, GetHostResponse, LabelNodeRequest,
+    CreateJoinTokenResponse, DrainNodeRequest, DrainNodeResponse, ExplainRequest, ExplainResponse, ForgetProgress,
+    ForgetRequest, GetCrawlRequest, GetCrawlResponse, GetHostRequest, GetHostResponse, LabelNodeRequest,
     LabelNodeResponse, ListBlocksRequest, ListBlocksResponse, ListCrawlsRequest, ListCrawlsResponse, ListHostsRequest,
     ListHostsResponse, ListJoinTokensRequest, ListJoinTokensResponse, ListNodesRequest, ListNodesResponse, NodeStatus,
     RefreshCrawlRequest, RefreshCrawlResponse, RemoveNodeRequest, RemoveNodeResponse, RevokeJoinTokenRequest,
     RevokeJoinTokenResponse, RotateAuthorityRequest, RotateAuthorityResponse, SetCrawlRequest, SetCrawlResponse,
     SetCrawlStateRequest, SetCrawlStateResponse, SetNodeRequest, SetNodeResponse, UnblockHostsRequest,
-    UnblockHostsResponse,
+    UnblockHostsResponse, UnforgetRequest, UnforgetResponse,
 };
+use tokio_stream::wrappers::WatchStream;
+use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
 
 use crate::Monitor;
+use crate::forgetting::Forgetting;
 use crate::keeper::Command;
 use crate::rpc::access::Access;
 use seine_node::membership::NodeTable;
@@ -23,11 +26,12 @@ pub(super) struct AdminService {
     monitor: Monitor,
     nodes: NodeTable,
     access: Access,
+    forgetting: Forgetting,
 }
 
 impl AdminService {
-    pub fn new(monitor: Monitor, nodes: NodeTable, access: Access) -> Self {
-        Self { monitor, nodes, access }
+    pub fn new(monitor: Monitor, nodes: NodeTable, access: Access, forgetting: Forgetting) -> Self {
+        Self { monitor, nodes, access, forgetting }
     }
 
     async fn node(&self, id: &str) -> Result<Option<NodeStatus>, Status> {
@@ -85,10 +89,17 @@ impl Admin for AdminService {
         Ok(Response::new(RefreshCrawlResponse { status: Some(status) }))
     }
 
-    async fn forget(&self, request: Request<ForgetRequest>) -> Result<Response<ForgetResponse>, Status> {
+    type ForgetStream = Box<dyn Stream<Item = Result<ForgetProgress, Status>> + Send + Unpin>;
+
+    async fn forget(&self, request: Request<ForgetRequest>) -> Result<Response<Self::ForgetStream>, Status> {
+        let progress = self.forgetting.begin(request.into_inner().what).await?;
+        Ok(Response::new(Box::new(WatchStream::new(progress).map(Ok))))
+    }
+
+    async fn unforget(&self, request: Request<UnforgetRequest>) -> Result<Response<UnforgetResponse>, Status> {
         let request = request.into_inner();
-        let forgotten = self.monitor.ask(|answer| Command::Forget { request, answer }).await?;
-        Ok(Response::new(forgotten))
+        let unforgotten = self.monitor.ask(|answer| Command::Unforget { request, answer }).await?;
+        Ok(Response::new(unforgotten))
     }
 
     async fn block_hosts(&self, request: Request<BlockHostsRequest>) -> Result<Response<BlockHostsResponse>, Status> {
@@ -162,7 +173,7 @@ impl Admin for AdminService {
         &self,
         request: Request<RotateAuthorityRequest>,
     ) -> Result<Response<RotateAuthorityResponse>, Status> {
-        self.access.rotate(&self.nodes, request.into_inner().finish).await.map(Response::new)
+        self.access.rotate(&self.nodes, request.into_inner()).await.map(Response::new)
     }
 
     async fn create_join_token(

@@ -75,6 +75,8 @@ pub struct SignedCertificate {
     pub key: KeyDigest,
     pub not_before_ms: i64,
     pub not_after_ms: i64,
+    /// The number of the root that signed it.
+    pub root: u32,
 }
 
 #[derive(Debug)]
@@ -118,6 +120,11 @@ impl Authority {
     }
 
     /// Since when the root that signs does.
+    /// The number of the root that signs, while an earlier one is trusted besides.
+    pub fn rotating_to(&self) -> Option<u32> {
+        (self.state.roots.len() > 1).then(|| self.state.current().number())
+    }
+
     pub fn signs_since_ms(&self) -> i64 {
         self.state.current().made_ms()
     }
@@ -154,7 +161,8 @@ impl Authority {
         let mut chain = vec![leaf];
         chain.extend(current.crosses().iter().cloned());
         chain.extend(self.trusted_roots(now_ms));
-        Ok(SignedCertificate { chain, serial, key: key.digest(), not_before_ms, not_after_ms })
+        let root = self.state.current().number();
+        Ok(SignedCertificate { chain, serial, key: key.digest(), not_before_ms, not_after_ms, root })
     }
 
     /// Makes a new root that signs from now on. Durable when it returns.

@@ -62,6 +62,9 @@ struct Issued {
     serial: Serial,
     generation: u64,
     not_after_ms: i64,
+    /// The number of the root that signed it; unknown in books of earlier versions.
+    #[serde(default)]
+    root: Option<u32>,
 }
 
 /// Why a node gets no further certificate. The sentences are for the node's log.
@@ -238,6 +241,7 @@ impl MemberBook {
             serial: certificate.serial.clone(),
             generation: member.generation,
             not_after_ms: certificate.not_after_ms,
+            root: Some(certificate.root),
         });
         Ok(())
     }
@@ -342,6 +346,12 @@ impl Member {
     }
 
     /// When the newest certificate ends; `None` when all have.
+    /// Whether the newest certificate is of another root, and still good.
+    pub fn has_other_root(&self, root: u32, now_ms: i64) -> bool {
+        let newest = self.certificates.last();
+        newest.is_some_and(|issued| issued.root != Some(root) && now_ms < issued.not_after_ms)
+    }
+
     pub fn certificate_ends_ms(&self) -> Option<i64> {
         self.certificates.last().map(|issued| issued.not_after_ms)
     }

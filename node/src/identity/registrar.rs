@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::authority::{self, Authority, AuthorityError, SignedCertificate, Subject};
 use super::book::{BookError, Shelf};
 use super::certificate::{Peer, RequestKey, WrongRequest};
-use super::members::{DenyList, MemberBook, MemberError, RenewRefusal, Settings};
+use super::members::{DenyList, Member, MemberBook, MemberError, RenewRefusal, Settings, Standing};
 use super::name::{ClusterId, NodeId};
 use super::own::{IdentityError, OwnIdentity, PendingRequest};
 use super::token::{JoinToken, Pin, TokenId};
@@ -254,6 +254,14 @@ impl Registrar {
     /// Replaces the root certificate; nodes should be told [what to trust](Self::trusted_roots) and renew soon.
     pub fn rotate(&mut self, now_ms: i64) -> Result<Pin, RegistrarError> {
         Ok(self.authority.rotate(now_ms)?)
+    }
+
+    /// Members whose newest certificate was signed by an earlier root and has not ended: they would be shut out if the trust
+    /// in that root ended now.
+    pub fn not_renewed(&self, now_ms: i64) -> Vec<NodeId> {
+        let Some(root) = self.authority.rotating_to() else { return Vec::new() };
+        let shut_out = |member: &Member| member.standing == Standing::Active && member.has_other_root(root, now_ms);
+        self.members.list().filter(|(_, member)| shut_out(member)).map(|(node, _)| node.clone()).collect()
     }
 
     /// Ends the trust in earlier roots, and with it the tokens that name them.

@@ -97,7 +97,8 @@ fn what_is_forgotten_stands_above_what_was_fetched_and_below_what_is_fetched_lat
     }
     bench.give_back(before.token, None);
     let what = Some(seine_proto::monitor::v1::forget_request::What::Url(PAGE.to_owned()));
-    let forgotten = bench.keeper.forget(&ForgetRequest { what, ..ForgetRequest::default() }).unwrap();
+    let id = bench.keeper.begin_forgetting(what).unwrap().id;
+    let forgotten = bench.keeper.forget_some(id, &[]).unwrap().unwrap();
     assert!((forgotten.epoch, forgotten.token) > (before.epoch, before.token));
     drop(bench);
 

@@ -26,7 +26,7 @@ fn a_draining_collector_finishes_its_lease_gets_no_other_and_its_slots_go_to_the
     assert!(bench.silent());
     let (messages, mut other) = mpsc::channel(64);
     bench.keeper.handle(Command::Attach { session: SessionId(2), hello: hello("d"), messages }).unwrap();
-    let credit = collector_message::Message::Credit(Credit { leases: 1, preparations: 0 });
+    let credit = collector_message::Message::Credit(Credit { leases: 1, preparations: 0, ..Credit::default() });
     bench.keeper.handle(Command::Message { session: SessionId(2), message: credit }).unwrap();
     bench.keeper.grant_ready().unwrap();
     std::mem::swap(&mut bench.inbox, &mut other);

@@ -114,7 +114,7 @@ fn more_urls_follow_the_last_place_of_the_lease() {
 fn a_new_host_is_prepared_before_it_is_fetched_where_a_collector_has_room_for_that() {
     let dir = tempfile::tempdir().unwrap();
     let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), true);
-    bench.say(collector_message::Message::Credit(Credit { leases: 0, preparations: 4 }));
+    bench.say(collector_message::Message::Credit(Credit { leases: 0, preparations: 4, ..Credit::default() }));
     bench.add(crawl("c", &["http://a.test/1", "http://a.test/2"]));
     let preparation = bench.hear_lease();
     assert!(preparation.prepare && urls(&preparation).len() == 1);
@@ -132,7 +132,7 @@ fn a_host_goes_to_the_collector_of_its_slot_and_to_another_when_that_has_no_room
     let hello = Hello { embedded: true, ..hello("d") };
     bench.keeper.handle(Command::Attach { session: SessionId(2), hello, messages }).unwrap();
     assert!(matches!(inbox.try_recv().unwrap().message, Some(monitor_message::Message::Welcome(_))));
-    let credit = collector_message::Message::Credit(Credit { leases: 3, preparations: 0 });
+    let credit = collector_message::Message::Credit(Credit { leases: 3, preparations: 0, ..Credit::default() });
     bench.keeper.handle(Command::Message { session: SessionId(2), message: credit }).unwrap();
     let hosts: Vec<String> = (0..11).map(|number| format!("http://h{number}.test/")).collect();
     bench.add(crawl("c", &hosts.iter().map(String::as_str).collect::<Vec<_>>()));

@@ -195,7 +195,7 @@ fn a_collector_that_says_nothing_gets_nothing_more_and_its_hosts_go_to_another()
     let (messages, mut other) = mpsc::channel(64);
     bench.keeper.handle(Command::Attach { session: SessionId(2), hello: hello("d"), messages }).unwrap();
     bench.advance(bench.lease_ms() - 1);
-    let credit = collector_message::Message::Credit(Credit { leases: 1, preparations: 0 });
+    let credit = collector_message::Message::Credit(Credit { leases: 1, preparations: 0, ..Credit::default() });
     bench.keeper.handle(Command::Message { session: SessionId(2), message: credit }).unwrap();
     // As at every tick.
     bench.keeper.notice_silent_collectors();

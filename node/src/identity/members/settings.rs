@@ -1,7 +1,9 @@
-//! What an administrator has set for one node, over what stands in its own settings file.
+//! Settings of one node by an administrator, over what stands in its own settings file.
 
-use seine_proto::monitor::v1::NodeSettings;
+use seine_proto::monitor::v1::{Bounds, NodeSettings};
 use serde::{Deserialize, Serialize};
+
+use crate::limits::{ANALYSIS, CONVERTERS, HOSTS};
 
 const MAX_LOG_BYTES: usize = 500;
 
@@ -9,7 +11,17 @@ const MAX_LOG_BYTES: usize = 500;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     log: Option<String>,
+    #[serde(default)]
+    hosts: Option<Range>,
+    #[serde(default)]
+    analysis: Option<Range>,
+    #[serde(default)]
+    converters: Option<Range>,
 }
+
+/// From the lowest to the highest, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Range(u32, u32);
 
 impl Settings {
     /// With what is set in the message, and without what `reset` names. An error says which value is wrong.
@@ -18,6 +30,9 @@ impl Settings {
         for name in reset {
             match name.as_str() {
                 "log" => settings.log = None,
+                name if name == HOSTS.0 => settings.hosts = None,
+                name if name == ANALYSIS.0 => settings.analysis = None,
+                name if name == CONVERTERS.0 => settings.converters = None,
                 other => return Err(format!("there is no setting {other:?} of a node")),
             }
         }
@@ -28,11 +43,34 @@ impl Settings {
             seine_common::config::log_directives(&log).map_err(|problem| format!("log: {problem}"))?;
             settings.log = Some(log);
         }
+        let limits = [
+            (HOSTS, by.hosts, &mut settings.hosts),
+            (ANALYSIS, by.analysis, &mut settings.analysis),
+            (CONVERTERS, by.converters, &mut settings.converters),
+        ];
+        for (limit, bounds, setting) in limits {
+            if let Some(bounds) = bounds {
+                *setting = Some(checked(limit, bounds)?);
+            }
+        }
         Ok(settings)
     }
 
     pub fn to_message(&self) -> NodeSettings {
-        NodeSettings { log: self.log.clone() }
+        let bounds = |range: Option<Range>| range.map(|Range(lowest, highest)| Bounds { lowest, highest });
+        NodeSettings {
+            log: self.log.clone(),
+            hosts: bounds(self.hosts),
+            analysis: bounds(self.analysis),
+            converters: bounds(self.converters),
+        }
+    }
+}
+
+fn checked((name, most): (&str, u32), Bounds { lowest, highest }: Bounds) -> Result<Range, String> {
+    match (1..=highest).contains(&lowest) && highest <= most {
+        true => Ok(Range(lowest, highest)),
+        false => Err(format!("{name}: {lowest}..{highest} is no range between 1 and {most}, such as 1..{most}")),
     }
 }
 
@@ -42,12 +80,27 @@ mod tests {
 
     #[test]
     fn what_is_set_stays_until_it_is_reset_and_wrong_values_change_nothing() {
-        let log = |level: &str| NodeSettings { log: Some(level.to_owned()) };
+        let log = |level: &str| NodeSettings { log: Some(level.to_owned()), ..NodeSettings::default() };
         let set = Settings::default().changed(log("warn,collector=debug"), &[]).unwrap();
         assert_eq!(set.to_message(), log("warn,collector=debug"));
         assert_eq!(set.changed(NodeSettings::default(), &[]).unwrap(), set);
         assert_eq!(set.changed(NodeSettings::default(), &["log".to_owned()]).unwrap(), Settings::default());
         assert!(set.changed(log("loud"), &[]).unwrap_err().contains("loud"));
         assert!(set.changed(NodeSettings::default(), &["speed".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn bounds_are_set_one_by_one_and_must_be_a_range() {
+        let hosts =
+            |lowest, highest| NodeSettings { hosts: Some(Bounds { lowest, highest }), ..NodeSettings::default() };
+        let set = Settings::default().changed(hosts(1, 5), &[]).unwrap();
+        assert_eq!(set.to_message(), hosts(1, 5));
+        for (lowest, highest) in [(0, 5), (6, 5), (1, 1_000_000)] {
+            let refusal = set.changed(hosts(lowest, highest), &[]).unwrap_err();
+            assert!(refusal.contains("hosts") && refusal.contains(&format!("{lowest}..{highest}")), "{refusal}");
+        }
+        assert_eq!(set.changed(NodeSettings::default(), &["hosts".to_owned()]).unwrap(), Settings::default());
+        let before: Settings = serde_json::from_str(r#"{"log":"warn"}"#).unwrap();
+        assert_eq!(before.hosts, None, "books written before have none");
     }
 }

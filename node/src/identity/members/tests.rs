@@ -35,6 +35,7 @@ fn issue(book: &mut MemberBook, id: &NodeId, key: KeyDigest, now_ms: i64) -> Ser
         key,
         not_before_ms: now_ms,
         not_after_ms: now_ms + LIFE,
+        root: 1,
     };
     book.issued(id, &certificate).unwrap();
     serial
