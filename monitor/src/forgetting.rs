@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::clock::Clock;
-use seine_node::membership::{Filesavers, KnownFilesavers};
+use seine_node::membership::{Filesavers, KnownPeers};
 use seine_proto::common::v1::Withdrawn;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{DamagedStretch, WithdrawRequest};
@@ -122,11 +122,11 @@ impl Forgetting {
         records
     }
 
-    fn untold(&self, record: &ForgettingRecord) -> KnownFilesavers {
+    fn untold(&self, record: &ForgettingRecord) -> KnownPeers {
         self.filesavers.all().into_iter().filter(|(log_id, _)| !record.logs.contains(log_id)).collect()
     }
 
-    async fn carry_through(&self, record: &ForgettingRecord, untold: KnownFilesavers) -> Result<(), Stop> {
+    async fn carry_through(&self, record: &ForgettingRecord, untold: KnownPeers) -> Result<(), Stop> {
         let mut damaged = Vec::new();
         if !untold.is_empty() {
             let ends = self.withdraw(record, &untold).await?;
@@ -153,7 +153,7 @@ impl Forgetting {
     }
 
     /// The frontier forgets first, so that nothing brings a page back. Gives the ends of the logs.
-    async fn withdraw(&self, record: &ForgettingRecord, logs: &KnownFilesavers) -> Result<BTreeMap<String, u64>, Stop> {
+    async fn withdraw(&self, record: &ForgettingRecord, logs: &KnownPeers) -> Result<BTreeMap<String, u64>, Stop> {
         let (id, mut cursor, mut ends, mut count) = (record.id, Vec::new(), BTreeMap::new(), 0);
         loop {
             let found = self.monitor.ask(|answer| Command::ForgetSome { id, cursor, answer }).await?;

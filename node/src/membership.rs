@@ -1,12 +1,13 @@
 //! Which processes there are, what each of them runs, and how they are.
 //!
 //! The Monitor keeps the [table](NodeTable); every process registers in it and follows it by a [`Directory`], which keeps
-//! [`Channels`] pointed at whoever holds a role, and [`Filesavers`] at whoever has which log. At the node port, the
-//! [service](MembershipService) lets machines join and nodes register, and [`Members`] is what a process knows of the others.
+//! [`Channels`] pointed at whoever holds a role, [`Filesavers`] at whoever has which log, and [`Analysers`] at each of them. At
+//! the node port, the [service](MembershipService) lets machines join and nodes register, and [`Members`] is what a process
+//! knows of the others.
 
 mod channels;
 mod directory;
-mod filesavers;
+mod peers;
 mod members;
 mod service;
 mod table;
@@ -18,8 +19,8 @@ use seine_proto::monitor::v1::NodeState;
 
 pub use channels::Channels;
 pub use directory::{Directory, OwnLog, Sampler, Standing, Told};
-pub use filesavers::{Filesavers, KnownFilesavers, Route};
 pub use members::Members;
+pub use peers::{Analysers, Filesavers, KnownPeers, Route};
 pub use service::{MembershipService, SawEpoch};
 pub use table::{NodeTable, NodeTrouble, NotEntered, Registered, SILENCE_MS, SUSPECT_MS};
 

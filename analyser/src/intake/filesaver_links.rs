@@ -15,7 +15,7 @@ use std::time::Duration;
 use futures::stream::{BoxStream, SelectAll};
 use futures::{StreamExt, future, stream};
 use seine_common::limits::MAX_MESSAGE_BYTES;
-use seine_node::membership::{Filesavers, KnownFilesavers, Route};
+use seine_node::membership::{Filesavers, KnownPeers, Route};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{SaveRequest, SaveResponse};
 use tokio::sync::{mpsc, watch};
@@ -36,7 +36,7 @@ pub(super) type LinkId = u64;
 pub(super) type Lost = (LinkId, String);
 
 pub(super) struct FilesaverLinks {
-    known: watch::Receiver<KnownFilesavers>,
+    known: watch::Receiver<KnownPeers>,
     /// By the names of the filesavers.
     open: HashMap<String, OpenLink>,
     responses: SelectAll<BoxStream<'static, (LinkId, Result<SaveResponse, String>)>>,

@@ -6,8 +6,8 @@ use seine_proto::monitor::v1::NodeInfo;
 use tokio::time::Instant;
 use tonic::transport::Channel;
 
-use super::filesavers::Filesavers;
 use super::members::Members;
+use super::peers::{Analysers, Filesavers};
 use crate::transport::dial::{Dialer, Target};
 
 /// Clones are the same.
@@ -15,13 +15,14 @@ use crate::transport::dial::{Dialer, Target};
 pub struct Channels {
     members: Arc<Members>,
     filesavers: Filesavers,
+    analysers: Analysers,
     /// `None` in a process that talks to nobody else.
     dialer: Option<Dialer>,
 }
 
 impl Channels {
     pub fn new(members: Arc<Members>, dialer: Dialer) -> Self {
-        Self { members, filesavers: Filesavers::default(), dialer: Some(dialer) }
+        Self { members, dialer: Some(dialer), ..Self::default() }
     }
 
     /// To whoever holds the role; calls wait until somebody does. `None` in a process that is alone.
@@ -39,6 +40,11 @@ impl Channels {
         &self.filesavers
     }
 
+    /// All analysers, each to be given a part of the pages.
+    pub fn analysers(&self) -> &Analysers {
+        &self.analysers
+    }
+
     pub fn members(&self) -> &Arc<Members> {
         &self.members
     }
@@ -47,6 +53,7 @@ impl Channels {
         if let Some(dialer) = &self.dialer {
             let connect = |node: &NodeInfo| dialer.channel_to(Target::node(&node.id, &node.address));
             self.filesavers.update(&nodes, connect, Instant::now());
+            self.analysers.update(&nodes, connect, Instant::now());
         }
         self.members.update(nodes);
     }

@@ -1,10 +1,13 @@
-//! The filesavers that run now, each by the lasting name of its log.
+//! The nodes of one kind that run now, each with a way of its own to it.
 //!
-//! A log and the archive beside it stay with their data directory, wherever and under whatever address that runs. Whoever
-//! needs all logs watches [`Filesavers::changes`]; whoever reads what a position names asks for [`Filesavers::get`]. One that
-//! is not among them is away, and nobody else has what it has.
+//! [`Filesavers`] are known by the lasting names of their logs: a log and the archive beside it stay with their data directory,
+//! wherever and under whatever address that runs. Whoever needs all logs watches [`Peers::changes`]; whoever reads what a
+//! position names asks for [`Peers::get`]. One that is not among them is away, and nobody else has what it has.
+//!
+//! [`Analysers`] are known by their nodes. Whoever has pages uses all of them.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,10 +19,43 @@ use tonic::transport::Channel;
 /// How long one counts as there that the Monitor does not tell of: one which has just started does not know everybody yet.
 const REMEMBERED: Duration = Duration::from_secs(6);
 
-/// By the names of their logs.
-pub type KnownFilesavers = BTreeMap<String, Route>;
+/// Which nodes belong to a set.
+pub trait Kind {
+    const NAME: &str;
 
-/// How a filesaver is reached.
+    /// What it is known by; `None` for a node that does not belong to them.
+    fn key(node: &NodeInfo) -> Option<&str>;
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByLog;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByAnalyser;
+
+impl Kind for ByLog {
+    const NAME: &str = "filesaver";
+
+    fn key(node: &NodeInfo) -> Option<&str> {
+        (!node.log_id.is_empty()).then_some(&node.log_id)
+    }
+}
+
+impl Kind for ByAnalyser {
+    const NAME: &str = "analyser";
+
+    fn key(node: &NodeInfo) -> Option<&str> {
+        node.roles.iter().any(|role| role == Self::NAME).then_some(&node.id)
+    }
+}
+
+pub type Filesavers = Peers<ByLog>;
+pub type Analysers = Peers<ByAnalyser>;
+
+/// By what each is known by.
+pub type KnownPeers = BTreeMap<String, Route>;
+
+/// How a node is reached.
 #[derive(Clone, Debug)]
 pub struct Route {
     pub channel: Channel,
@@ -40,65 +76,67 @@ impl Route {
 
 /// Clones are the same set.
 #[derive(Clone, Debug, Default)]
-pub struct Filesavers {
-    known: Arc<watch::Sender<KnownFilesavers>>,
+pub struct Peers<K> {
+    known: Arc<watch::Sender<KnownPeers>>,
+    kind: PhantomData<K>,
 }
 
-impl Filesavers {
+impl<K: Kind + Default> Peers<K> {
     /// A set that does not change by itself.
-    pub fn of(filesavers: impl IntoIterator<Item = (String, Channel)>) -> Self {
+    pub fn of(peers: impl IntoIterator<Item = (String, Channel)>) -> Self {
         let this = Self::default();
-        filesavers.into_iter().for_each(|(log_id, channel)| this.insert(log_id, channel));
+        peers.into_iter().for_each(|(key, channel)| this.insert(key, channel));
         this
     }
 
     /// One that stays, such as that of this process.
-    pub fn insert(&self, log_id: String, channel: Channel) {
+    pub fn insert(&self, key: String, channel: Channel) {
         self.known.send_modify(|known| {
-            drop(known.insert(log_id, Route { channel, draining: false, place: None, told_at: Instant::now() }))
+            drop(known.insert(key, Route { channel, draining: false, place: None, told_at: Instant::now() }))
         });
     }
 
-    pub fn remove(&self, log_id: &str) {
-        self.known.send_if_modified(|known| known.remove(log_id).is_some());
+    pub fn remove(&self, key: &str) {
+        self.known.send_if_modified(|known| known.remove(key).is_some());
     }
 
     /// `None` while it is away.
-    pub fn get(&self, log_id: &str) -> Option<Route> {
-        self.known.borrow().get(log_id).cloned()
+    pub fn get(&self, key: &str) -> Option<Route> {
+        self.known.borrow().get(key).cloned()
     }
 
-    pub fn all(&self) -> KnownFilesavers {
+    pub fn all(&self) -> KnownPeers {
         self.known.borrow().clone()
     }
 
-    pub fn changes(&self) -> watch::Receiver<KnownFilesavers> {
+    pub fn changes(&self) -> watch::Receiver<KnownPeers> {
         self.known.subscribe()
     }
 
     /// Takes over who is where. Those that stayed where they were keep their channels.
     pub(super) fn update(&self, nodes: &[NodeInfo], connect: impl Fn(&NodeInfo) -> Channel, told_at: Instant) {
         let elsewhere: BTreeMap<&str, &NodeInfo> =
-            nodes.iter().filter(|node| !node.log_id.is_empty()).map(|node| (node.log_id.as_str(), node)).collect();
+            nodes.iter().filter_map(|node| Some((K::key(node)?, node))).collect();
         let place = |node: &NodeInfo| Some((node.id.clone(), node.address.clone()));
         self.known.send_if_modified(|known| {
-            let before = known.len();
-            known.retain(|log_id, route| match (&route.place, elsewhere.get(log_id.as_str())) {
+            let (before, mut is_changed) = (known.len(), false);
+            known.retain(|key, route| match (&route.place, elsewhere.get(key.as_str())) {
                 (None, _) => true,
                 (Some(_), None) => told_at - route.told_at < REMEMBERED,
                 (_, Some(node)) => {
+                    is_changed |= route.draining != node.draining;
                     (route.told_at, route.draining) = (told_at, node.draining);
                     route.place == place(node)
                 }
             });
-            let mut is_changed = known.len() != before;
-            for (log_id, node) in elsewhere {
-                if known.contains_key(log_id) {
+            is_changed |= known.len() != before;
+            for (key, node) in elsewhere {
+                if known.contains_key(key) {
                     continue;
                 }
-                tracing::info!(log = log_id, node = node.id, address = node.address, "filesaver is there");
+                tracing::info!(tier = K::NAME, key, node = node.id, address = node.address, "peer is there");
                 known.insert(
-                    log_id.to_owned(),
+                    key.to_owned(),
                     Route { channel: connect(node), draining: node.draining, place: place(node), told_at },
                 );
                 is_changed = true;
@@ -153,5 +191,27 @@ mod tests {
         assert_eq!(filesavers.get("own").unwrap().place, None);
         update(&filesavers, &[], REMEMBERED * 2);
         assert_eq!(known(&filesavers), [("own".to_owned(), None)]);
+    }
+
+    #[tokio::test]
+    async fn analysers_are_the_nodes_with_that_role_and_whoever_watches_learns_that_one_drains() {
+        let analysers = Analysers::default();
+        let node = |id: &str, role: &str, draining: bool| NodeInfo {
+            id: id.to_owned(),
+            roles: vec!["collector".to_owned(), role.to_owned()],
+            address: "127.0.0.1:1".to_owned(),
+            draining,
+            ..NodeInfo::default()
+        };
+        let tell = |nodes: &[NodeInfo]| {
+            analysers.update(nodes, |node| user_channel(&node.address, None).unwrap(), Instant::now());
+        };
+        let mut changes = analysers.changes();
+        tell(&[node("a", "analyser", false), node("b", "analyser", false), node("c", "query", false)]);
+        assert_eq!(changes.borrow_and_update().keys().collect::<Vec<_>>(), ["a", "b"]);
+        tell(&[node("a", "analyser", true), node("b", "analyser", false)]);
+        assert!(changes.has_changed().unwrap());
+        let draining: Vec<bool> = changes.borrow_and_update().values().map(|route| route.draining).collect();
+        assert_eq!(draining, [true, false]);
     }
 }
