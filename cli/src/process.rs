@@ -35,7 +35,9 @@ use seine_monitor::{Monitor, MonitorConfig};
 use seine_node::figures::FigureSampler;
 use seine_node::health::HealthBoard;
 use seine_node::limits::Limits;
-use seine_node::membership::{Channels, Directory, Filesavers, MembershipService, NodeTable, OwnLog, Standing, Told};
+use seine_node::membership::{
+    Analysers, Channels, Directory, Filesavers, MembershipService, NodeTable, OwnLog, Standing, Told,
+};
 use seine_node::telemetry::Metrics;
 use seine_node::transport::user_port::{OwnCertificate, Privacy, UserPort};
 use seine_node::transport::{self, MemoryDialer};
@@ -122,6 +124,14 @@ struct Reach {
 impl Reach {
     fn filesavers(&self) -> Filesavers {
         self.elsewhere.filesavers().clone()
+    }
+
+    /// Those elsewhere, but where there is one here: a page that is analysed where it was fetched travels once.
+    fn analysers(&self) -> Analysers {
+        match self.roles.contains(Role::Analyser.name()) {
+            true => Analysers::of([("here".to_owned(), self.dialer.channel())]),
+            false => self.elsewhere.analysers().clone(),
+        }
     }
 
     fn to(&self, role: Role) -> Channel {
@@ -271,7 +281,7 @@ impl Process {
         let collector = if has(Role::Collector) {
             let embedded = has(Role::Monitor);
             let settings = collector_config(&config, &node_id, embedded, &limits);
-            let collector = Collector::new(settings, channels.to(Role::Monitor), channels.to(Role::Analyser));
+            let collector = Collector::new(settings, channels.to(Role::Monitor), channels.analysers());
             let collector = collector.reporting_to(board.reporter(Role::Collector.name(), "delivery"));
             let stop = CancellationToken::new();
             Some(supervisor.watch(Role::Collector.name(), stop.clone(), collector.run(stop)))

@@ -2,7 +2,7 @@
 //!
 //! A lease arrives over the [`link`] to the Monitor and gets a [`host_worker`], which picks URLs in the order of the
 //! crawl's [`strategy`], obeys the host's [`robots`] and pace, [`resolve`]s and checks its address, and [`fetch`]es.
-//! Pages go on to the analyser ([`deliver`]); their links and outcomes go back up the link. The [`gate`] bounds all
+//! Pages go on to the analysers ([`deliver`]); their links and outcomes go back up the link. The [`gate`] bounds all
 //! hosts together; the [`link_memory`] keeps known links from travelling again.
 //!
 //! Not responsible for: what is new, and who may fetch from which host when. That is the Monitor's.
@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use seine_node::health::Reporter;
 use seine_node::limits::{Limit, Limits};
+use seine_node::membership::Analysers;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -77,7 +78,7 @@ pub enum CollectorError {
     Resolve(#[from] ResolveError),
     #[error("cannot set up HTTPS: {0}")]
     Tls(String),
-    #[error("the delivery of pages to the analyser ended{}", .0.as_ref().map(|error| format!(": {error}")).unwrap_or_default())]
+    #[error("the delivery of pages to the analysers ended{}", .0.as_ref().map(|error| format!(": {error}")).unwrap_or_default())]
     Delivery(Option<JoinError>),
 }
 
@@ -85,13 +86,14 @@ pub enum CollectorError {
 pub struct Collector {
     config: CollectorConfig,
     monitor: Channel,
-    analyser: Channel,
+    analysers: Analysers,
     health: Reporter,
 }
 
 impl Collector {
-    pub fn new(config: CollectorConfig, monitor: Channel, analyser: Channel) -> Self {
-        Self { config, monitor, analyser, health: Reporter::default() }
+    /// All analysers are used at once, and whoever joins them.
+    pub fn new(config: CollectorConfig, monitor: Channel, analysers: Analysers) -> Self {
+        Self { config, monitor, analysers, health: Reporter::default() }
     }
 
     /// Says to the reporter whether pages can be delivered.
@@ -103,7 +105,7 @@ impl Collector {
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), CollectorError> {
         metrics::describe();
         let gate = Gate::new(self.config.max_in_flight);
-        let (delivery, courier) = deliver::delivery(self.analyser, gate.clone(), self.health);
+        let (delivery, courier) = deliver::delivery(self.analysers, gate.clone(), self.health);
         let tools = Arc::new(Tools {
             http: Http::new(self.config.connect_timeout)?,
             resolver: Resolver::new(Vec::new())?,

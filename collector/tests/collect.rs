@@ -15,6 +15,7 @@ use analyser::LineAnalyser;
 use bytes::Bytes;
 use monitor::{FakeMonitor, Service, Settings};
 use seine_collector::{Collector, CollectorConfig};
+use seine_node::membership::Analysers;
 use seine_node::transport;
 use seine_proto::analyser::v1::analyser_server::AnalyserServer;
 use seine_proto::monitor::v1::work_server::WorkServer;
@@ -61,7 +62,8 @@ fn start_with(runtime: &tokio::runtime::Handle, monitor: Arc<FakeMonitor>, analy
     tokio::spawn(transport::serve(routes, listener, CancellationToken::new()));
     let stop = shutdown.clone();
     let collector = runtime.spawn(async move {
-        Collector::new(CollectorConfig::default(), dialer.channel(), dialer.channel()).run(stop).await
+        let analysers = Analysers::of([("only".to_owned(), dialer.channel())]);
+        Collector::new(CollectorConfig::default(), dialer.channel(), analysers).run(stop).await
     });
     Bench { monitor, analyser, shutdown, collector }
 }

@@ -1,65 +1,63 @@
-//! The time in which nothing can be saved: which pages wait for its end, and when one of them is tried again.
+//! The time in which nothing can be saved, because no analyser answers or none that does can save.
 //!
-//! Pure; the courier does what it says. One page at a time is tried, with growing pauses, and when one is saved, all go.
+//! Pure. An analyser whose stream is only being opened is waited for, and so is the first one to appear: a collector that
+//! starts, or a stream that breaks for a moment, is no outage.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::backoff::Backoff;
+/// How long no analyser at all may be known.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// What is known of all analysers together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prospect {
+    /// At least one saves.
+    Good,
+    /// One is being opened.
+    Unknown,
+    Bad,
+    /// There is none.
+    Nobody,
+}
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outage {
-    waiting: VecDeque<u64>,
-    /// The page that is being tried.
-    trying: Option<u64>,
-    try_at: Instant,
-    pauses: Backoff,
+    is_on: bool,
+    /// Of the last failure.
+    reason: String,
+    nobody_since: Option<Instant>,
 }
 
 impl Outage {
-    pub fn new(now: Instant) -> Self {
-        let mut pauses = Backoff::between(FIRST_PAUSE, LONGEST_PAUSE);
-        Self { waiting: VecDeque::new(), trying: None, try_at: now + pauses.pause(), pauses }
+    /// Why nothing can be saved; `None` while something can.
+    pub fn reason(&self) -> Option<&str> {
+        self.is_on.then_some(&self.reason)
     }
 
-    /// The page waits for the end, having been refused or not been sent.
-    pub fn add(&mut self, page: u64, now: Instant) {
-        if self.trying == Some(page) {
-            self.trying = None;
-            self.try_at = now + self.pauses.pause();
+    /// Something failed, which is the reason if it comes to an outage.
+    pub fn failed(&mut self, reason: String) {
+        self.reason = reason;
+    }
+
+    pub fn judge(&mut self, prospect: Prospect, now: Instant) {
+        self.nobody_since = (prospect == Prospect::Nobody).then(|| self.nobody_since.unwrap_or(now));
+        match prospect {
+            Prospect::Good => self.is_on = false,
+            Prospect::Unknown => {}
+            Prospect::Bad => self.is_on = true,
+            Prospect::Nobody => {
+                if self.nobody_since.is_some_and(|since| now >= since + PATIENCE) {
+                    self.is_on = true;
+                    self.reason = "no analyser runs".to_owned();
+                }
+            }
         }
-        if !self.waiting.contains(&page) {
-            self.waiting.push_back(page);
-        }
     }
 
-    /// The page was answered for, in a way that tells nothing about the others.
-    pub fn remove(&mut self, page: u64, now: Instant) {
-        if self.trying == Some(page) {
-            self.trying = None;
-            self.try_at = now;
-        }
-        self.waiting.retain(|waiting| *waiting != page);
-    }
-
-    /// When the next page is to be tried; `None` while one is.
-    pub fn try_at(&self) -> Option<Instant> {
-        self.trying.is_none().then_some(self.try_at)
-    }
-
-    /// The page to be tried now. Another one each time: it may be one page that does not fit.
-    pub fn next(&mut self) -> Option<u64> {
-        debug_assert!(self.trying.is_none());
-        self.trying = self.waiting.pop_front();
-        self.trying
-    }
-
-    /// It is over: the pages that waited.
-    pub fn end(self) -> impl Iterator<Item = u64> {
-        self.waiting.into_iter()
+    /// When it begins if nothing happens.
+    pub fn begins_at(&self) -> Option<Instant> {
+        let since = self.nobody_since.filter(|_| !self.is_on)?;
+        Some(since + PATIENCE)
     }
 }
 
@@ -68,34 +66,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_page_at_a_time_is_tried_each_in_its_turn_with_growing_pauses() {
-        let start = Instant::now();
-        let mut outage = Outage::new(start);
-        for page in [1, 2, 3] {
-            outage.add(page, start);
-        }
-        let mut pauses = Vec::new();
-        for expected in [1, 2, 3, 1, 2, 3, 1] {
-            let now = outage.try_at().unwrap();
-            assert_eq!(outage.next(), Some(expected));
-            assert_eq!(outage.try_at(), None, "one at a time");
-            outage.add(expected, now);
-            pauses.push(outage.try_at().unwrap() - now);
-        }
-        assert!(pauses.is_sorted() && pauses[0] == 2 * FIRST_PAUSE && pauses[6] == LONGEST_PAUSE, "{pauses:?}");
-        outage.remove(2, start);
-        assert_eq!(outage.end().collect::<Vec<_>>(), [3, 1]);
-    }
-
-    #[test]
-    fn a_page_that_fails_by_itself_gives_its_turn_to_the_next_at_once() {
-        let start = Instant::now();
-        let mut outage = Outage::new(start);
-        outage.add(1, start);
-        outage.add(2, start);
-        let now = outage.try_at().unwrap();
-        assert_eq!(outage.next(), Some(1));
-        outage.remove(1, now);
-        assert_eq!((outage.try_at(), outage.next()), (Some(now), Some(2)));
+    fn it_begins_when_nobody_appears_in_time_and_ends_with_the_first_that_saves() {
+        let (start, mut outage) = (Instant::now(), Outage::default());
+        outage.judge(Prospect::Nobody, start);
+        assert_eq!((outage.reason(), outage.begins_at()), (None, Some(start + PATIENCE)));
+        outage.judge(Prospect::Nobody, start + PATIENCE);
+        assert_eq!((outage.reason(), outage.begins_at()), (Some("no analyser runs"), None));
+        outage.judge(Prospect::Unknown, start + PATIENCE);
+        assert!(outage.reason().is_some(), "one that is being opened ends nothing yet");
+        outage.judge(Prospect::Good, start + PATIENCE);
+        assert_eq!((outage.reason(), outage.begins_at()), (None, None));
+        outage.failed("no room".to_owned());
+        outage.judge(Prospect::Unknown, start + PATIENCE);
+        assert_eq!(outage.reason(), None, "nor does it begin anything");
+        outage.judge(Prospect::Bad, start + PATIENCE);
+        assert_eq!(outage.reason(), Some("no room"));
     }
 }

@@ -1,14 +1,18 @@
-//! Delivery to an analyser that the test scripts, over the real transport.
+//! Delivery to analysers that the test scripts, over the real transport.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use seine_node::health::{Condition, HealthBoard};
 use seine_node::transport;
+use seine_proto::analyser::v1::analyse_response::Event as Answer;
 use seine_proto::analyser::v1::analyser_server::{Analyser, AnalyserServer};
-use seine_proto::analyser::v1::{ParsedPage, SavedPage};
-use tonic::{Request, Response, Status};
+use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse, ParsedPage, SavedPage};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status, Streaming};
 
 use super::*;
 use crate::gate::Gate;
@@ -41,6 +45,13 @@ impl Analyser for Scripted {
                 let url = page.unwrap_or_default().url;
                 let parsed = Answer::Parsed(ParsedPage { links: vec![url.clone()], ..ParsedPage::default() });
                 seen.lock().unwrap().push(url.clone());
+                if url == "poison" {
+                    let _ = answers.send(Err(Status::internal("gone"))).await;
+                    return;
+                }
+                if url == "stays" {
+                    continue;
+                }
                 let end = match url.as_str() {
                     "bad" => Answer::Failed("it cannot be read".into()),
                     "large" => Answer::Unavailable("no room".into()),
@@ -67,6 +78,7 @@ struct Bench {
     delivery: Delivery,
     gate: Gate,
     board: HealthBoard,
+    analysers: Analysers,
     scripted: Arc<Scripted>,
     answers: mpsc::Sender<Event>,
     events: mpsc::Receiver<Event>,
@@ -74,17 +86,31 @@ struct Bench {
 }
 
 fn bench(breaks: u32) -> Bench {
+    let analysers = Analysers::default();
+    let stop = CancellationToken::new();
+    let scripted = analyser(&analysers, "only", breaks, &stop);
+    let (gate, board) = (Gate::new(8), HealthBoard::default());
+    let (delivery, courier) = delivery(analysers.clone(), gate.clone(), board.reporter("collector", "delivery"));
+    tokio::spawn(courier.run(stop.clone()));
+    let (answers, events) = mpsc::channel(64);
+    Bench { delivery, gate, board, analysers, scripted, answers, events, stop }
+}
+
+/// Another one, which joins them.
+fn analyser(analysers: &Analysers, name: &str, breaks: u32, stop: &CancellationToken) -> Arc<Scripted> {
     let (full, pages) = Default::default();
     let scripted = Arc::new(Scripted { breaks: breaks.into(), streams: 0.into(), full, pages });
     let (dialer, listener) = transport::in_memory();
-    let stop = CancellationToken::new();
     let routes = tonic::service::Routes::new(AnalyserServer::from_arc(scripted.clone()));
     tokio::spawn(transport::serve(routes, listener, stop.clone()));
-    let (gate, board) = (Gate::new(8), HealthBoard::default());
-    let (delivery, courier) = delivery(dialer.channel(), gate.clone(), board.reporter("collector", "delivery"));
-    tokio::spawn(courier.run(stop.clone()));
-    let (answers, events) = mpsc::channel(64);
-    Bench { delivery, gate, board, scripted, answers, events, stop }
+    analysers.insert(name.to_owned(), dialer.channel());
+    scripted
+}
+
+impl Scripted {
+    fn seen(&self) -> usize {
+        self.pages.lock().unwrap().len()
+    }
 }
 
 impl Bench {
@@ -94,6 +120,15 @@ impl Bench {
         let body = Gate::new(1).acquire().await.body;
         let content = Content::Page(Box::new(page));
         assert!(self.delivery.submit(Parcel { content, id, answers: self.answers.clone(), body }).await);
+    }
+
+    async fn until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            while !is_so(self) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), waiting).await.expect(what);
     }
 
     async fn next(&mut self) -> String {
@@ -157,14 +192,7 @@ async fn while_nothing_can_be_saved_the_gate_is_closed_and_pages_wait_until_one_
     bench.submit(1, "a").await;
     bench.submit(2, "b").await;
     assert_eq!([bench.next().await, bench.next().await], ["parsed 1 a", "parsed 2 b"]);
-    let refused = || bench.scripted.pages.lock().unwrap().len();
-    tokio::time::timeout(Duration::from_secs(30), async {
-        while refused() < 4 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await
-    .expect("each is tried again");
+    bench.until("each is tried again", |bench| bench.scripted.seen() >= 4).await;
     assert!(!bench.gate.is_open() && bench.gate.try_acquire().is_none());
     assert_eq!(bench.board.tier("collector"), Condition::Unwell("pages cannot be saved: no room".into()));
     bench.scripted.full.store(false, Ordering::SeqCst);
@@ -197,7 +225,7 @@ async fn a_page_that_is_refused_while_others_are_saved_fails_at_last() {
 
 #[tokio::test]
 async fn pages_of_lost_leases_do_not_keep_the_gate_closed() {
-    let Bench { delivery, gate, scripted, answers, events, stop, board: _board } = bench(0);
+    let Bench { delivery, gate, scripted, answers, events, stop, board: _board, analysers: _analysers } = bench(0);
     scripted.full.store(true, Ordering::SeqCst);
     let page = Content::Page(Box::new(FetchedPage { url: "a".into(), ..FetchedPage::default() }));
     let body = gate.acquire().await.body;
@@ -215,4 +243,46 @@ async fn pages_of_lost_leases_do_not_keep_the_gate_closed() {
     drop(events);
     closed(false).await;
     stop.cancel();
+}
+
+#[tokio::test]
+async fn whoever_joins_is_used_beside_the_others_and_whoever_leaves_answers_what_it_has() {
+    let mut bench = bench(0);
+    bench.submit(1, "stays").await;
+    bench.until("it is under way", |bench| bench.scripted.seen() == 1).await;
+    let other = analyser(&bench.analysers, "other", 0, &bench.stop);
+    bench.until("there is a stream to it", |_| other.streams.load(Ordering::SeqCst) == 1).await;
+    for id in 2..10 {
+        bench.submit(id, "a").await;
+        assert_eq!([bench.next().await, bench.next().await], [format!("parsed {id} a"), format!("saved {id}")]);
+    }
+    let with_first = bench.scripted.seen();
+    assert!(other.seen() >= 4, "{} pages, {with_first} with the first", other.seen());
+    bench.analysers.remove("only");
+    for id in 10..20 {
+        bench.submit(id, "b").await;
+        assert_eq!([bench.next().await, bench.next().await], [format!("parsed {id} b"), format!("saved {id}")]);
+    }
+    let first: Vec<String> = bench.scripted.pages.lock().unwrap().clone();
+    // The list may be taken in a moment later than the first page that comes after it.
+    assert!(first.iter().filter(|url| *url == "b").count() <= 1, "{first:?}");
+    assert!(bench.gate.is_open());
+    bench.stop.cancel();
+}
+
+#[tokio::test]
+async fn pages_of_a_broken_stream_go_to_another_and_the_page_that_breaks_both_fails() {
+    let mut bench = bench(0);
+    let other = analyser(&bench.analysers, "other", 0, &bench.stop);
+    let both = |bench: &Bench| [&bench.scripted, &other].iter().all(|one| one.streams.load(Ordering::SeqCst) == 1);
+    bench.until("there are streams to both", both).await;
+    bench.submit(1, "poison").await;
+    assert_eq!(bench.next().await, "failed 1");
+    for id in 2..6 {
+        bench.submit(id, "a").await;
+        assert_eq!([bench.next().await, bench.next().await], [format!("parsed {id} a"), format!("saved {id}")]);
+    }
+    let count = |one: &Scripted| one.pages.lock().unwrap().iter().filter(|url| *url == "poison").count();
+    assert_eq!((count(&bench.scripted), count(&other)), (1, 1));
+    bench.stop.cancel();
 }
