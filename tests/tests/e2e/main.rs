@@ -17,6 +17,7 @@ mod rebuilding;
 mod damage;
 mod two_ways;
 mod several_filesavers;
+mod several_analysers;
 mod order;
 mod scopes;
 mod outcomes;

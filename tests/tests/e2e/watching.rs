@@ -48,7 +48,7 @@ fn served(text: &str) -> BTreeMap<String, Kind> {
     kinds
 }
 
-fn value(text: &str, series: &str) -> Option<f64> {
+pub fn value(text: &str, series: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok())
 }
 
