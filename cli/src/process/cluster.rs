@@ -115,47 +115,36 @@ impl Cluster {
         }
         let credentials = renewal.as_ref().map(|renewal: &Renewal| renewal.credentials.clone());
         let node_id = renewal.as_ref().map_or_else(|| ALONE.to_owned(), |renewal| renewal.own.node.to_string());
-        let (cut_off, roots_file) = (CutOff::default(), data.root().join(ROOTS_FILE));
-        let Some((credentials, listener)) = credentials.clone().zip(listener) else {
-            let channels = Channels::default();
-            let (monitor, node_port, listens_at) = (None, None, None);
-            return Ok(Self {
-                node_id,
-                channels,
-                cut_off,
-                registry,
-                credentials,
-                renewal,
-                monitor,
-                node_port,
-                address,
-                listens_at,
-                roots_file,
-            });
-        };
-        let members = std::sync::Arc::<Members>::default();
-        let dialer = Dialer::new(credentials.clone(), cut_off.clone());
-        let monitor = monitor.map(|address| {
-            let channel = dialer.channel_to(Target::monitor(&address));
-            (address, channel)
-        });
-        let channels = Channels::new(members.clone(), dialer);
-        let listens_at = listener.local_addr().ok();
-        let port = NodePort { credentials: credentials.clone(), cut_off: cut_off.clone(), members };
-        let (credentials, node_port) = (Some(credentials), Some((port, listener)));
-        Ok(Self {
+        let mut cluster = Self {
             node_id,
-            channels,
-            cut_off,
+            channels: Channels::default(),
+            cut_off: CutOff::default(),
             registry,
             credentials,
             renewal,
-            monitor,
-            node_port,
+            monitor: None,
+            node_port: None,
             address,
-            listens_at,
-            roots_file,
-        })
+            listens_at: None,
+            roots_file: data.root().join(ROOTS_FILE),
+        };
+        if let Some((credentials, listener)) = cluster.credentials.clone().zip(listener) {
+            cluster.open_to_others(credentials, listener, monitor);
+        }
+        Ok(cluster)
+    }
+
+    fn open_to_others(&mut self, credentials: Credentials, listener: TcpListener, monitor: Option<String>) {
+        let members = std::sync::Arc::<Members>::default();
+        let dialer = Dialer::new(credentials.clone(), self.cut_off.clone());
+        self.monitor = monitor.map(|address| {
+            let channel = dialer.channel_to(Target::monitor(&address));
+            (address, channel)
+        });
+        self.channels = Channels::new(members.clone(), dialer);
+        self.listens_at = listener.local_addr().ok();
+        let port = NodePort { credentials, cut_off: self.cut_off.clone(), members };
+        self.node_port = Some((port, listener));
     }
 
     /// What somebody at the user port asks of tiers that are not here.
