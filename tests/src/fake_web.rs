@@ -131,6 +131,11 @@ impl FakeWeb {
         self.server.log().all()
     }
 
+    /// How many requests there were, which is cheaper to know than which.
+    pub fn request_count(&self) -> usize {
+        self.server.log().count()
+    }
+
     /// The requests, which are forgotten at the same moment.
     pub fn take_requests(&self) -> Vec<RecordedRequest> {
         self.server.log().take()

@@ -6,6 +6,7 @@
 //! - [`demo_web`]: the three small hosts that Seine ships for its demo.
 //! - [`eventually`]: waiting with a deadline instead of sleeping.
 //! - [`sandbox`]: Seine's own programs; [`system_calls`]: the same on systems that allow them less.
+//! - [`chaos`]: a cluster that crawls while its processes are killed, stopped and cut off, and what must hold then.
 //! - [`otlp_receiver`]: who receives their traces.
 
 pub mod fake_web;
@@ -15,6 +16,7 @@ pub mod demo_web;
 pub mod eventually;
 pub mod sandbox;
 pub mod system_calls;
+pub mod chaos;
 pub mod otlp_receiver;
 
 pub use eventually::eventually;

@@ -29,6 +29,7 @@ pub fn binary(name: &str) -> PathBuf {
 
 /// A data directory, and the commands that work on it.
 pub struct Seine {
+    program: PathBuf,
     data: TempDir,
 }
 
@@ -55,10 +56,7 @@ pub struct Document {
 
 impl Default for Seine {
     fn default() -> Self {
-        // As Seine itself makes one: others may not look into it.
-        let private = std::fs::Permissions::from_mode(0o700);
-        let data = tempfile::Builder::new().permissions(private).tempdir();
-        Self { data: data.expect("a temporary directory can be made") }
+        Self::of(binary("seine"), &std::env::temp_dir())
     }
 }
 
@@ -67,13 +65,21 @@ impl Seine {
         Self::default()
     }
 
+    /// Of this program, with its data somewhere below that directory.
+    pub fn of(program: PathBuf, below: &Path) -> Self {
+        // As Seine itself makes one: others may not look into it.
+        let private = std::fs::Permissions::from_mode(0o700);
+        let data = tempfile::Builder::new().permissions(private).tempdir_in(below);
+        Self { program, data: data.expect("a temporary directory can be made") }
+    }
+
     pub fn data(&self) -> &Path {
         self.data.path()
     }
 
     /// A command on this data directory, with its output caught.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(binary("seine"));
+        let mut command = Command::new(&self.program);
         // Settings and files around the test must not reach into it.
         command.current_dir(self.data()).args(words).arg("--data").arg(self.data());
         if words.first() == Some(&"serve") && !words.contains(&"--listen") {

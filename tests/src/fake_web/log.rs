@@ -108,6 +108,10 @@ impl RequestLog {
         self.lock().clone()
     }
 
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
     pub fn take(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut self.lock())
     }

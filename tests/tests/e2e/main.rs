@@ -9,6 +9,7 @@ mod https;
 mod killing;
 mod killing_the_indexer;
 mod restarting;
+mod chaos;
 mod failing_disks;
 mod nodes;
 mod six_processes;

@@ -1,0 +1,117 @@
+//! Does the faults, one after the other; a collector that is stopped or cut off stays so while others go on.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use super::cluster::Cluster;
+use super::plan::Fault;
+use super::strike::{After, LEASE, Strike};
+use crate::FakeWeb;
+
+/// A cut lasts by so much longer than a lease.
+const BEYOND_THE_LEASE: Duration = Duration::from_secs(4);
+/// How long what is started again was away.
+const AWAY: Duration = Duration::from_millis(1_500);
+
+/// Which of the collectors is struck by what; the first is the one with a wire.
+const SEVERED: usize = 0;
+const STOPPED: usize = 1;
+const KILLED: usize = 2;
+
+/// A fault that has been done.
+#[derive(Debug)]
+pub struct Done {
+    pub fault: Fault,
+    pub at: Instant,
+    /// When the process was back, or when all was told about one that stays away.
+    pub over: Instant,
+    /// Of a collector.
+    pub strike: Option<Strike>,
+}
+
+pub struct Faults<'a> {
+    cluster: Cluster,
+    web: &'a FakeWeb,
+    done: Vec<Done>,
+    /// Places in `done` of what is cut off, and until when.
+    cut: Vec<(usize, Instant)>,
+}
+
+impl<'a> Faults<'a> {
+    pub fn new(cluster: Cluster, web: &'a FakeWeb) -> Self {
+        Self { cluster, web, done: Vec::new(), cut: Vec::new() }
+    }
+
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    pub fn into_parts(self) -> (Cluster, Vec<Done>) {
+        (self.cluster, self.done)
+    }
+
+    pub async fn strike(&mut self, fault: Fault) {
+        let at = Instant::now();
+        let mut strike = None;
+        match fault {
+            Fault::KillCollector => {
+                self.cluster.collectors[KILLED].kill();
+                strike = Some((KILLED, After::Silent));
+            }
+            Fault::StopCollector => {
+                self.cluster.collectors[STOPPED].signal("STOP");
+                strike = Some((STOPPED, After::Silent));
+            }
+            Fault::SeverCollector => {
+                self.cluster.wire.cut();
+                strike = Some((SEVERED, After::Works));
+            }
+            Fault::AddCollector => self.cluster.add_collector(),
+            Fault::KillAnalyser => self.cluster.analysers[0].kill(),
+            Fault::KillIndexer => self.cluster.indexers[0].kill(),
+            Fault::RestartFilesaver => {
+                self.cluster.filesavers[0].kill();
+                sleep(AWAY).await;
+                self.cluster.start_filesaver(0);
+            }
+            Fault::RestartMonitor => {
+                self.cluster.kill_monitor();
+                sleep(AWAY).await;
+                self.cluster.start_monitor();
+            }
+        }
+        let strike = match strike {
+            Some((collector, after)) => {
+                let name = &self.cluster.collectors[collector].name;
+                Some(Strike::note(&self.cluster, name, self.web, at, after).await)
+            }
+            None => None,
+        };
+        if matches!(fault, Fault::StopCollector | Fault::SeverCollector) {
+            self.cut.push((self.done.len(), at + LEASE + BEYOND_THE_LEASE));
+        }
+        self.done.push(Done { fault, at, over: Instant::now(), strike });
+    }
+
+    /// Brings back what has been cut off for long enough.
+    pub fn end_what_is_over(&mut self) {
+        let now = Instant::now();
+        let (over, cut): (Vec<_>, Vec<_>) = self.cut.drain(..).partition(|(_, until)| *until <= now);
+        self.cut = cut;
+        for (number, _) in over {
+            match self.done[number].fault {
+                Fault::StopCollector => self.cluster.collectors[STOPPED].signal("CONT"),
+                _ => self.cluster.wire.mend(),
+            }
+            self.done[number].over = now;
+        }
+    }
+
+    pub async fn end_all(&mut self) {
+        while let Some(until) = self.cut.iter().map(|(_, until)| *until).max() {
+            sleep(until.saturating_duration_since(Instant::now())).await;
+            self.end_what_is_over();
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Which fault comes when: drawn from a seed, so that a run that failed can be seen again.
+//!
+//! Moments are told by how much of the web was asked for and not by the clock, so that a slow machine has the same run.
+
+use std::fmt;
+
+use super::form::Form;
+use crate::fake_web::dice::Dice;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    KillCollector,
+    AddCollector,
+    KillAnalyser,
+    /// Killed, and started again in its directory.
+    RestartFilesaver,
+    /// The one that is asked; another stands by.
+    KillIndexer,
+    /// Killed, and started again in its directory and at its ports.
+    RestartMonitor,
+    /// Stands still for longer than its leases, and goes on then.
+    StopCollector,
+    /// Works on, but nothing goes between it and the Monitor for longer than its leases.
+    SeverCollector,
+}
+
+/// What part of the crawl has the faults: the beginning has every host at work, and the end lets everything be done that was
+/// left undone.
+const FIRST: f64 = 0.08;
+const LAST: f64 = 0.60;
+
+#[derive(Debug)]
+pub struct Plan {
+    pub seed: u64,
+    /// After which part of all requests, in order.
+    pub faults: Vec<(f64, Fault)>,
+}
+
+impl Plan {
+    pub fn draw(form: &Form, seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let mut waiting = form.faults.clone();
+        let mut moments: Vec<f64> = waiting.iter().map(|_| FIRST + (LAST - FIRST) * dice.fraction()).collect();
+        moments.sort_by(f64::total_cmp);
+        let faults =
+            moments.into_iter().map(|moment| (moment, waiting.swap_remove(dice.below(waiting.len())))).collect();
+        Self { seed, faults }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults: Vec<String> =
+            self.faults.iter().map(|(moment, fault)| format!("{fault:?} at {:.0} %", 100.0 * moment)).collect();
+        out.write_str(&faults.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_every_fault_once_and_always_the_same_order() {
+        let form = Form::whole();
+        let plan = Plan::draw(&form, 7);
+        assert_eq!(plan.faults, Plan::draw(&form, 7).faults);
+        assert!((8..100).any(|seed| Plan::draw(&form, seed).faults != plan.faults));
+        for fault in &form.faults {
+            assert_eq!(plan.faults.iter().filter(|(_, planned)| planned == fault).count(), 1, "{fault:?}");
+        }
+        assert!(plan.faults.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+}
