@@ -12,6 +12,8 @@ use super::severable::Severable;
 use crate::sandbox::{ALLOW_LOOPBACK, Running, Seine};
 use crate::{FakeWeb, eventually};
 
+/// Before one is added.
+pub const COLLECTORS: usize = 3;
 const CRAWL: &str = "chaos";
 const SERVE: [&str; 3] = ["serve", "--roles", "monitor"];
 
@@ -56,7 +58,7 @@ impl Cluster {
         let filesavers = vec![start("filesaver", &listen), start("filesaver", &listen)];
         let analysers = vec![start("analyser", &listen), start("analyser", &listen)];
         let indexers = vec![start("indexer", &listen), start("indexer", &listen)];
-        let collectors = [wire.address(), listen.clone(), listen.clone()];
+        let collectors: [String; COLLECTORS] = [wire.address(), listen.clone(), listen.clone()];
         let collectors = collectors.iter().map(|join| start("collector", join)).collect();
         let mut command = indexers[1].seine.node_command(&monitor, &listen, "query", &["--http", "127.0.0.1:0"]);
         let query = Running::start(command.stderr(log("query")));

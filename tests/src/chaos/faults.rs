@@ -1,12 +1,14 @@
 //! Does the faults, one after the other; a collector that is stopped or cut off stays so while others go on.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::cluster::Cluster;
 use super::plan::Fault;
-use super::strike::{After, LEASE, Strike};
+use super::strike::{After, Known, LEASE, Strike};
 use crate::FakeWeb;
 
 /// A cut lasts by so much longer than a lease.
@@ -36,11 +38,13 @@ pub struct Faults<'a> {
     done: Vec<Done>,
     /// Places in `done` of what is cut off, and until when.
     cut: Vec<(usize, Instant)>,
+    /// Places in `done` of strikes, and the Monitor's second answers.
+    again: Vec<(usize, JoinHandle<Option<BTreeMap<String, Known>>>)>,
 }
 
 impl<'a> Faults<'a> {
     pub fn new(cluster: Cluster, web: &'a FakeWeb) -> Self {
-        Self { cluster, web, done: Vec::new(), cut: Vec::new() }
+        Self { cluster, web, done: Vec::new(), cut: Vec::new(), again: Vec::new() }
     }
 
     pub fn cluster(&self) -> &Cluster {
@@ -84,7 +88,9 @@ impl<'a> Faults<'a> {
         let strike = match strike {
             Some((collector, after)) => {
                 let name = &self.cluster.collectors[collector].name;
-                Some(Strike::note(&self.cluster, name, self.web, at, after).await)
+                let (strike, again) = Strike::note(&self.cluster, name, self.web, at, after).await;
+                self.again.push((self.done.len(), again));
+                Some(strike)
             }
             None => None,
         };
@@ -109,9 +115,16 @@ impl<'a> Faults<'a> {
     }
 
     pub async fn end_all(&mut self) {
-        while let Some(until) = self.cut.iter().map(|(_, until)| *until).max() {
+        while let Some(until) = self.cut.iter().map(|(_, until)| *until).min() {
             sleep(until.saturating_duration_since(Instant::now())).await;
             self.end_what_is_over();
+        }
+        for (number, again) in self.again.drain(..) {
+            let (before, from) = self.done.split_at_mut(number);
+            if let Some(strike) = &mut from[0].strike {
+                strike.correct(again).await;
+                before.iter().filter_map(|done| done.strike.as_ref()).for_each(|before| strike.leave_out(before));
+            }
         }
     }
 }

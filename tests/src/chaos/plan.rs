@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::cluster::COLLECTORS;
 use super::form::Form;
 use crate::fake_web::dice::Dice;
 
@@ -24,6 +25,12 @@ pub enum Fault {
     SeverCollector,
 }
 
+impl Fault {
+    pub fn strikes_a_collector(self) -> bool {
+        matches!(self, Self::KillCollector | Self::StopCollector | Self::SeverCollector)
+    }
+}
+
 /// What part of the crawl has the faults: the beginning has every host at work, and the end lets everything be done that was
 /// left undone.
 const FIRST: f64 = 0.08;
@@ -42,8 +49,17 @@ impl Plan {
         let mut waiting = form.faults.clone();
         let mut moments: Vec<f64> = waiting.iter().map(|_| FIRST + (LAST - FIRST) * dice.fraction()).collect();
         moments.sort_by(f64::total_cmp);
-        let faults =
+        let mut faults: Vec<(f64, Fault)> =
             moments.into_iter().map(|moment| (moment, waiting.swap_remove(dice.below(waiting.len())))).collect();
+        let last = |wanted: fn(Fault) -> bool| faults.iter().rposition(|(_, fault)| wanted(*fault));
+        let (strike, added) = (last(Fault::strikes_a_collector), last(|fault| fault == Fault::AddCollector));
+        // Somebody is always left to work.
+        if let (Some(strike), Some(added)) = (strike, added)
+            && form.faults.iter().filter(|fault| fault.strikes_a_collector()).count() >= COLLECTORS
+            && strike < added
+        {
+            (faults[strike].1, faults[added].1) = (faults[added].1, faults[strike].1);
+        }
         Self { seed, faults }
     }
 }
@@ -68,6 +84,12 @@ mod tests {
         assert!((8..100).any(|seed| Plan::draw(&form, seed).faults != plan.faults));
         for fault in &form.faults {
             assert_eq!(plan.faults.iter().filter(|(_, planned)| planned == fault).count(), 1, "{fault:?}");
+        }
+        for seed in 0..100 {
+            let faults = Plan::draw(&form, seed).faults;
+            let added = faults.iter().position(|(_, fault)| *fault == Fault::AddCollector);
+            let struck = faults.iter().rposition(|(_, fault)| fault.strikes_a_collector());
+            assert!(added < struck, "nobody is left to work with seed {seed}");
         }
         assert!(plan.faults.windows(2).all(|pair| pair[0].0 <= pair[1].0));
     }

@@ -76,11 +76,25 @@ pub fn in_flight<'a>(hosts: &ByHost, strike: &'a Strike) -> BTreeMap<&'a str, u6
     let mut in_flight = BTreeMap::new();
     for (host, known) in &strike.hosts {
         let requests = hosts.get(host).map(Vec::as_slice).unwrap_or_default();
-        let asked = requests.iter().filter(|request| request.at <= strike.until && &*request.path != ROBOTS);
+        let own = connection_after(requests, strike);
+        let is_own = |request: &RecordedRequest| {
+            request.at <= strike.at || (request.at <= strike.until && own == Some(request.connection))
+        };
+        let asked = requests.iter().filter(|request| &*request.path != ROBOTS && is_own(request));
         let asked: BTreeSet<&str> = asked.map(|request| &*request.path).collect();
         in_flight.insert(host.as_str(), (asked.len() as u64).saturating_sub(known.settled));
     }
     in_flight
+}
+
+/// The connection on which a struck collector may still ask a host: with a delay it has one. Where that is not used again,
+/// the first after it, which may be its own, or of who comes next.
+fn connection_after(requests: &[RecordedRequest], strike: &Strike) -> Option<u64> {
+    let (before, later): (Vec<_>, Vec<_>) = requests.iter().partition(|request| request.at <= strike.at);
+    let known = before.last().map(|request| request.connection);
+    let mut later = later.into_iter().filter(|request| request.at <= strike.until).map(|request| request.connection);
+    let first = later.clone().next();
+    known.filter(|known| later.any(|connection| connection == *known)).or(first)
 }
 
 /// Requests of one host that came sooner after the one before than its delay.
@@ -132,8 +146,8 @@ mod tests {
     }
 
     fn strike(at: Instant, settled: u64) -> Strike {
-        let hosts = [("a".to_owned(), Known { settled, robots: true })].into();
-        Strike { at, until: at + SECOND, hosts }
+        let hosts = [("a".to_owned(), Known { token: 1, settled, robots: true })].into();
+        Strike { at, until: at + SECOND, hosts, is_sure: true }
     }
 
     #[test]
@@ -151,9 +165,39 @@ mod tests {
         assert_eq!(count(&strike(during, 3)), 2);
         assert_eq!(count(&strike(start, 0)), 2, "both were asked for the first time after it");
         assert_eq!(count(&strike(start + SECOND * 50, 0)), 2, "both were asked for again before it");
-        let elsewhere =
-            Strike { hosts: [("b".to_owned(), Known { settled: 0, robots: true })].into(), ..strike(during, 0) };
+        let elsewhere = Strike {
+            hosts: [("b".to_owned(), Known { token: 1, settled: 0, robots: true })].into(),
+            ..strike(during, 0)
+        };
         assert_eq!(count(&elsewhere), 2);
+    }
+
+    #[test]
+    fn what_another_collector_asks_for_was_not_in_flight() {
+        let start = Instant::now();
+        let asked = [("/1", 0), ("/2", 0), ("/3", 0), ("/4", 1)].into_iter().zip(0u32..);
+        let asked = asked.map(|((path, connection), second)| request(start + SECOND * second, path, connection));
+        let hosts = by_host(asked.collect());
+        // Cut off between the first two; it goes on for a while on its connection.
+        let cut = Strike { until: start + SECOND * 15, ..strike(start + SECOND / 2, 1) };
+        assert_eq!(in_flight(&hosts, &cut)["a"], 2);
+        let killed = strike(start + SECOND * 2, 1);
+        assert_eq!(in_flight(&hosts, &killed)["a"], 3, "who asked for the fourth is not known");
+        assert_eq!(in_flight(&hosts, &Strike { until: start + SECOND * 2, ..killed })["a"], 2);
+    }
+
+    #[test]
+    fn what_one_held_that_was_struck_before_is_not_of_the_next() {
+        let now = Instant::now();
+        let (first, mut second) = (strike(now, 0), strike(now + SECOND * 9, 0));
+        second.leave_out(&Strike { is_sure: false, ..strike(now, 0) });
+        assert_eq!(second.hosts.len(), 1);
+        second.leave_out(&first);
+        assert!(second.hosts.is_empty());
+        let mut another_lease = strike(now + SECOND * 30, 0);
+        another_lease.hosts.values_mut().for_each(|known| known.token = 2);
+        another_lease.leave_out(&first);
+        assert_eq!(another_lease.hosts.len(), 1);
     }
 
     #[test]
@@ -163,7 +207,7 @@ mod tests {
         let repeats = repeats(&hosts);
         let known = strike(start + SECOND, 0);
         assert_eq!(unexplained(&hosts, &repeats, &[&known]).len(), 1);
-        let hosts_without = [("a".to_owned(), Known { settled: 0, robots: false })].into();
+        let hosts_without = [("a".to_owned(), Known { token: 1, settled: 0, robots: false })].into();
         assert_eq!(unexplained(&hosts, &repeats, &[&Strike { hosts: hosts_without, ..known }]).len(), 0);
     }
 

@@ -187,11 +187,7 @@ impl fmt::Display for Verdict {
             self.seed, self.pages, self.hosts, self.seconds
         )?;
         writeln!(out, "  {}", self.faults.join("; "))?;
-        writeln!(
-            out,
-            "  {} requests, {} of them for what had been asked for before, all of it in flight when a collector was struck",
-            self.requests, self.repeated
-        )?;
+        writeln!(out, "  {} requests, {} of them for what had been asked for before", self.requests, self.repeated)?;
         writeln!(
             out,
             "  longest time without a request {:.1} s, of one host {:.1} s",
