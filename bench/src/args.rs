@@ -21,7 +21,8 @@ pub struct Args {
     /// Flags for its crawls besides those of the bench, such as "--connections-per-host 4"
     #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
     pub flags: String,
-    /// Compare with this seine program instead: whole crawls in turns, medians and ratios
+    /// Compare with this seine program instead: whole crawls in turns, medians and ratios; with `--only cluster-cost` by
+    /// five processes each
     #[arg(long, value_name = "PROGRAM")]
     pub against: Option<PathBuf>,
     /// Flags for the crawls of the program compared with
@@ -62,6 +63,9 @@ pub enum Part {
     Searchable,
     IdleConnections,
     Analysis,
+    Scaling,
+    ClusterCost,
+    Chaos,
 }
 
 impl Args {

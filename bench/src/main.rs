@@ -6,7 +6,8 @@
 //! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
 //! many hosts of which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and
 //! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found, [`idle_connections`] what clients cost
-//! that only hold connections. [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`] runs
+//! that only hold connections. [`cluster_cost`] crawls by five processes, [`scaling`] by one, two and four collectors, and
+//! [`chaos`] by a cluster whose processes are killed. [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`] runs
 //! a child and reads what it cost, [`report`] holds the figures, [`table`]
 //! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
@@ -25,12 +26,15 @@ mod search;
 mod searchable;
 mod idle_connections;
 mod analysis;
+mod cluster_cost;
+mod scaling;
+mod chaos;
 mod report;
 mod table;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use tempfile::TempDir;
 
@@ -76,6 +80,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     }
     std::fs::write(&args.output, serde_json::to_vec_pretty(&report)?)
         .with_context(|| format!("cannot write the figures to {}", args.output.display()))?;
+    ensure!(report.chaos.is_none_or(|verdict| verdict.broken.is_empty()), "the cluster broke a promise, see above");
     Ok(())
 }
 
@@ -84,7 +89,11 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     let mut report = Report::new(args.pages);
     if let Some(against) = &args.against {
         let against = Contender::new(against.clone(), &args.against_flags);
-        report.pairs = pairs::compare(&web, &args.contender()?, &against, args.pairs, work.path()).await?;
+        let (now, pairs, work) = (args.contender()?, args.pairs, work.path());
+        report.pairs = match args.only {
+            Some(Part::ClusterCost) => pairs::compare(&web, &now, &against, pairs, work, cluster_cost::crawl).await?,
+            _ => pairs::compare(&web, &now, &against, pairs, work, seine::crawl).await?,
+        };
         return Ok(report);
     }
     if args.wants(Part::Seine) {
@@ -123,6 +132,15 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
         if report.analysis.is_none() {
             report.remarks.push("the analysis of real pages is left out: there are none here".to_owned());
         }
+    }
+    if args.wants(Part::ClusterCost) {
+        report.cluster = Some(cluster_cost::crawl(&web, &args.contender()?, work.path()).await?);
+    }
+    if args.wants(Part::Scaling) {
+        report.scaling = scaling::run(&args.seine_program()?, work.path()).await?;
+    }
+    if args.wants(Part::Chaos) {
+        report.chaos = Some(chaos::run(&args.seine_program()?, work.path()).await);
     }
     if args.wants(Part::Refresh) {
         eprintln!("refresh policies on a simulated clock");

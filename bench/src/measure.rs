@@ -73,6 +73,22 @@ pub async fn run(name: &str, command: &mut Command, directory: &Path, limit: Dur
     Ok(Finished { cost, stdout: text(&out)?, stderr: text(&err)?, status, name: name.to_owned() })
 }
 
+impl Cost {
+    /// Of another process that ran at the same time.
+    pub fn add(&mut self, other: &Self) {
+        self.cpu_seconds += other.cpu_seconds;
+        self.peak_rss_mb += other.peak_rss_mb;
+        self.peak_anon_mb += other.peak_anon_mb;
+    }
+}
+
+/// What a process that runs has cost since its start; of anonymous memory, what it has now.
+pub fn so_far(process: u32) -> anyhow::Result<Cost> {
+    let mut cost = Cost::default();
+    read(process, &mut cost)?;
+    Ok(cost)
+}
+
 /// CPU seconds of this process so far.
 pub fn own_cpu_seconds() -> anyhow::Result<f64> {
     Ok(Stat::read("self")?.cpu_seconds)

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::report::CrawlerRun;
-use crate::seine::{self, Contender};
+use crate::seine::Contender;
 use crate::web::TestWeb;
 
 /// One crawl by each program, one right after the other.
@@ -18,22 +18,24 @@ pub struct Pair {
     pub now: CrawlerRun,
 }
 
+/// Crawls in the way that the last argument does.
 pub async fn compare(
     web: &TestWeb,
     now: &Contender,
     before: &Contender,
     pairs: u32,
     work: &Path,
+    crawl: impl AsyncFn(&TestWeb, &Contender, &Path) -> anyhow::Result<CrawlerRun>,
 ) -> anyhow::Result<Vec<Pair>> {
     let mut done = Vec::new();
     for pair in 0..pairs {
         eprintln!("pair {} of {pairs}", pair + 1);
         let pair = if pair % 2 == 0 {
-            let before = seine::crawl(web, before, work).await?;
-            Pair { before, now: seine::crawl(web, now, work).await? }
+            let before = crawl(web, before, work).await?;
+            Pair { before, now: crawl(web, now, work).await? }
         } else {
-            let now = seine::crawl(web, now, work).await?;
-            Pair { before: seine::crawl(web, before, work).await?, now }
+            let now = crawl(web, now, work).await?;
+            Pair { before: crawl(web, before, work).await?, now }
         };
         done.push(pair);
     }

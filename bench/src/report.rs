@@ -1,5 +1,6 @@
 //! The figures of one run, and what follows from them. Written as JSON as they stand here.
 
+use seine_tests::chaos::Verdict;
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::AnalysisSpeed;
@@ -8,6 +9,7 @@ use crate::idle_connections::IdleConnections;
 use crate::measure::Cost;
 use crate::pairs::Pair;
 use crate::refresh_simulation::PolicyResult;
+use crate::scaling::Scaling;
 use crate::search::SearchReport;
 use crate::searchable::Searchable;
 use crate::slow_hosts::SlowHosts;
@@ -19,6 +21,8 @@ pub struct Report {
     pub web_pages: u32,
     pub cores: usize,
     pub seine: Option<CrawlerRun>,
+    /// The same crawl by five processes.
+    pub cluster: Option<CrawlerRun>,
     pub peers: Vec<CrawlerRun>,
     /// Crawls by two programs in turns.
     pub pairs: Vec<Pair>,
@@ -30,6 +34,10 @@ pub struct Report {
     pub searchable: Vec<Searchable>,
     pub idle_connections: Option<IdleConnections>,
     pub analysis: Option<AnalysisSpeed>,
+    /// By one collector and by several.
+    pub scaling: Vec<Scaling>,
+    /// A cluster under faults.
+    pub chaos: Option<Verdict>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -64,6 +72,7 @@ impl Report {
             web_pages,
             cores,
             seine: None,
+            cluster: None,
             peers: Vec::new(),
             pairs: Vec::new(),
             stages: Vec::new(),
@@ -74,6 +83,8 @@ impl Report {
             searchable: Vec::new(),
             idle_connections: None,
             analysis: None,
+            scaling: Vec::new(),
+            chaos: None,
             remarks: Vec::new(),
         }
     }

@@ -32,6 +32,14 @@ impl Contender {
     pub fn new(program: PathBuf, flags: &str) -> Self {
         Self { program, flags: flags.split_whitespace().map(str::to_owned).collect() }
     }
+
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    pub fn flags(&self) -> &[String] {
+        &self.flags
+    }
 }
 
 pub async fn crawl(web: &TestWeb, contender: &Contender, work: &Path) -> anyhow::Result<CrawlerRun> {

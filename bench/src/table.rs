@@ -8,6 +8,7 @@ use crate::idle_connections;
 use crate::pairs;
 use crate::refresh_simulation::PolicyResult;
 use crate::report::{CrawlerRun, Report, Stage};
+use crate::scaling::{self, Scaling};
 use crate::search::SearchReport;
 use crate::searchable::Searchable;
 
@@ -17,7 +18,7 @@ pub fn render(report: &Report) -> String {
          seconds are of the whole process, start and final commit included\n",
         report.web_pages, report.cores
     );
-    let runs: Vec<&CrawlerRun> = report.seine.iter().chain(&report.peers).collect();
+    let runs: Vec<&CrawlerRun> = report.seine.iter().chain(&report.cluster).chain(&report.peers).collect();
     if !runs.is_empty() {
         text.push('\n');
         text.push_str(&aligned(&crawlers(&runs)));
@@ -99,6 +100,13 @@ pub fn render(report: &Report) -> String {
             speed.ratio(),
             analysis::REQUIRED
         );
+    }
+    if !report.scaling.is_empty() {
+        text.push('\n');
+        text.push_str(&aligned(&scaling(&report.scaling)));
+    }
+    if let Some(verdict) = &report.chaos {
+        let _ = write!(text, "\n{verdict}");
     }
     for remark in &report.remarks {
         let _ = writeln!(text, "\n{remark}");
@@ -251,6 +259,22 @@ fn searchable(speeds: &[Searchable]) -> Vec<Vec<String>> {
         let Searchable { name, samples, pages_per_second, .. } = speed;
         let seconds = [speed.p50, speed.p95, speed.longest, speed.may_take].map(|seconds| format!("{seconds:.1}"));
         [format!("{name}, {samples} pages"), format!("{pages_per_second:.0}")].into_iter().chain(seconds).collect()
+    }));
+    rows
+}
+
+fn scaling(speeds: &[Scaling]) -> Vec<Vec<String>> {
+    let head = ["latency is the limit", "pages/s", "possible", "ratio", "at least"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(speeds.iter().map(|speed| {
+        let required = scaling::REQUIRED.iter().find(|(collectors, _)| *collectors == speed.collectors);
+        vec![
+            format!("collectors: {}", speed.collectors),
+            format!("{:.1}", speed.pages_per_second),
+            format!("{:.0}", scaling::possible(speed.collectors)),
+            format!("{:.2}", speed.ratio),
+            required.map(|(_, ratio)| format!("{ratio:.2}")).unwrap_or_default(),
+        ]
     }));
     rows
 }
