@@ -1,14 +1,12 @@
 //! Does the faults, one after the other; a collector that is stopped or cut off stays so while others go on.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::cluster::Cluster;
 use super::plan::Fault;
-use super::strike::{After, Known, LEASE, Strike};
+use super::strike::{After, LEASE, SecondAnswer, Strike};
 use crate::FakeWeb;
 
 /// A cut lasts by so much longer than a lease.
@@ -39,7 +37,7 @@ pub struct Faults<'a> {
     /// Places in `done` of what is cut off, and until when.
     cut: Vec<(usize, Instant)>,
     /// Places in `done` of strikes, and the Monitor's second answers.
-    again: Vec<(usize, JoinHandle<Option<BTreeMap<String, Known>>>)>,
+    again: Vec<(usize, SecondAnswer)>,
 }
 
 impl<'a> Faults<'a> {

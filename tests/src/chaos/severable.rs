@@ -41,7 +41,7 @@ impl Severable {
                 if shared.passes().is_none() {
                     return;
                 }
-                shared.carry(stream, &target);
+                shared.carry(&stream, &target);
             }
         });
         Self { wire, address }
@@ -89,9 +89,9 @@ impl Wire {
     }
 
     /// Both directions, each in a thread. Who finds nobody at the other end is hung up on.
-    fn carry(self: &Arc<Self>, stream: TcpStream, target: &str) {
+    fn carry(self: &Arc<Self>, stream: &TcpStream, target: &str) {
         let Ok(other) = TcpStream::connect(target) else { return };
-        for (from, into) in [(&stream, &other), (&other, &stream)] {
+        for (from, into) in [(stream, &other), (&other, stream)] {
             let clones = (from.try_clone(), into.try_clone(), from.try_clone());
             let (Ok(mut from), Ok(mut into), Ok(end)) = clones else { return };
             let _ = from.set_nodelay(true);

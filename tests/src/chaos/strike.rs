@@ -52,6 +52,9 @@ pub struct Known {
     pub robots: bool,
 }
 
+/// The hosts that it held, read when others had come back; `None` when the Monitor did not answer.
+pub type SecondAnswer = JoinHandle<Option<BTreeMap<String, Known>>>;
+
 #[derive(Debug)]
 pub struct Strike {
     pub at: Instant,
@@ -101,7 +104,7 @@ impl Strike {
         web: &FakeWeb,
         at: Instant,
         after: After,
-    ) -> (Self, JoinHandle<Option<BTreeMap<String, Known>>>) {
+    ) -> (Self, SecondAnswer) {
         let (address, token) = cluster.admin();
         let hosts = (0..web.config().hosts.len()).map(|number| web.host_addr(number).to_string()).collect();
         let mut question = Question { address, token, collector: collector.to_owned(), hosts };
@@ -122,7 +125,7 @@ impl Strike {
 
     /// Leaves out hosts of those who have come back. Without an answer, because the Monitor was killed meanwhile, nothing
     /// changes.
-    pub async fn correct(&mut self, again: JoinHandle<Option<BTreeMap<String, Known>>>) {
+    pub async fn correct(&mut self, again: SecondAnswer) {
         if let Some(hosts) = again.await.expect("asking does not panic") {
             (self.hosts, self.is_sure) = (hosts, true);
         }
