@@ -13,6 +13,7 @@ pub mod cluster;
 mod disks;
 mod health;
 mod membership;
+mod nearby_index;
 mod server;
 mod settings;
 mod supervise;
@@ -230,6 +231,11 @@ impl Process {
             let query = query.map_err(Failure::failed)?.with_archive(channels.filesavers());
             let query = query.with_health(board.clone());
             board.reporter(Role::Query.name(), "service");
+            if !has(Role::Indexer) {
+                let (stop, health) = (CancellationToken::new(), board.reporter(Role::Query.name(), "index"));
+                let watching = nearby_index::watch(data.root().join(INDEX_DIR), health, stop.clone());
+                others.push(supervisor.watch("nearby index", stop, watching));
+            }
             routes.add_service(query.grpc());
             Some(query)
         } else {

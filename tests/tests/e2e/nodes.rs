@@ -242,6 +242,26 @@ async fn another_root_certificate_comes_without_a_stop_and_the_one_before_ends()
     assert_eq!(again.node(), name);
 }
 
+#[tokio::test]
+async fn a_query_without_an_index_beside_it_says_what_is_missing_until_there_is_one() {
+    let (monitor, node) = (Seine::new(), Seine::new());
+    let server = serve(&monitor, "monitor,collector,analyser,filesaver,query", &[]);
+    let query = node.start_node(&monitor, &server.listen(), "query", &["--http", "127.0.0.1:0"]);
+    let ready = async || {
+        let answer = reqwest::get(format!("http://{}/readyz", query.http())).await.expect("it answers");
+        (answer.status().as_u16(), answer.text().await.expect("with text"))
+    };
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    eventually(LONG, "it says so", async || {
+        let (status, said) = ready().await;
+        let data = node.data().display().to_string();
+        if status == 503 && said.contains(&data) && said.contains("--roles indexer") { Ok(()) } else { Err(said) }
+    })
+    .await;
+    let _indexer = node.start_node(&monitor, &server.listen(), "indexer", &[]);
+    eventually(LONG, "it is ready", async || ready().await.0 == 200).await;
+}
+
 /// The sockets that a process listens on.
 fn listens_on(process: u32) -> Vec<SocketAddr> {
     let files = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
