@@ -51,7 +51,7 @@ pub(crate) type Reason = String;
 pub(crate) struct Converter {
     config: ConverterConfig,
     places: Arc<Limit>,
-    /// At most one for each place.
+    /// At most one for each place that was free when the last one became idle.
     idle: Mutex<Vec<WorkerProcess>>,
     /// Walls that the kernel lacks are told once, not by every worker.
     told_missing_walls: Once,
@@ -90,9 +90,8 @@ impl Converter {
         };
         match tokio::time::timeout(self.config.timeout, worker.ask(request)).await {
             Ok(Ok(response)) => {
-                // One beyond what is allowed now ends: its memory may be what is short.
-                if worker.documents() < DOCUMENTS_PER_WORKER && self.places.in_use() <= self.places.value() {
-                    self.lock().push(worker);
+                if worker.documents() < DOCUMENTS_PER_WORKER {
+                    self.keep(worker);
                 }
                 self.tell_missing_walls(&response.missing_walls);
                 match response.result {
@@ -115,6 +114,15 @@ impl Converter {
                 tracing::warn!(missing = missing.join("; "), "converters run without part of their sandbox");
             });
         }
+    }
+
+    /// For the next document. Those beyond what is allowed now end: their memory may be what is short.
+    fn keep(&self, worker: WorkerProcess) {
+        let others = self.places.in_use().saturating_sub(1);
+        let most = self.places.value().saturating_sub(others) as usize;
+        let mut idle = self.lock();
+        idle.push(worker);
+        idle.truncate(most);
     }
 
     fn idle_worker(&self) -> Option<WorkerProcess> {

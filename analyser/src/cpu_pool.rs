@@ -61,9 +61,17 @@ impl CpuPool {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
-        // Where all threads may work, nobody is made to wait twice.
-        let limit = self.limit.as_ref().filter(|limit| !limit.is_at_ceiling());
-        let _place = if let Some(limit) = limit { Some(limit.acquire().await) } else { None };
+        let place = match &self.limit {
+            // All threads may work: nobody is made to wait twice.
+            Some(limit) if limit.is_at_ceiling() => Some(limit.enter()),
+            Some(limit) => Some(limit.acquire().await),
+            None => None,
+        };
+        let work = move || {
+            // Until the work is done, whoever still waits for it.
+            let _place = place;
+            work()
+        };
         self.threads.spawn_blocking(work).await.map_err(|error| match error.try_into_panic() {
             Ok(panic) => Error::Panicked(panics::message(panic.as_ref())),
             // The pool ends, and the process with it.

@@ -125,6 +125,7 @@ impl<'a> Link<'a> {
             preparations: self.config.max_preparations.saturating_sub(preparations),
             ..credit(leases, self.most)
         };
+        self.tell_use();
         let hello = Hello { collector_id, embedded, instance, tokens };
         self.waiting = VecDeque::from([Up::Hello(hello), Up::Credit(credit)]);
         // The first messages go out with the call: the other side may want to see them before it answers.
@@ -196,7 +197,10 @@ impl<'a> Link<'a> {
 
     fn take(&mut self, message: Down) {
         match message {
-            Down::Welcome(welcome) => self.leases.welcomed(&welcome.tokens, &self.uplink),
+            Down::Welcome(welcome) => {
+                self.leases.welcomed(&welcome.tokens, &self.uplink);
+                self.give_back_surplus();
+            }
             Down::Lease(lease) => self.lease(lease),
             Down::Pinned(pinned) => {
                 let request_allowance = Some(u64::from(pinned.request_allowance)).filter(|allowance| *allowance > 0);
@@ -262,6 +266,8 @@ impl<'a> Link<'a> {
             (lease.token, end.unwrap_or(LeaseEnd::Lost))
         };
         self.workers.spawn(work.instrument(span));
+        // The limit may have fallen while it was on its way.
+        self.give_back_surplus();
     }
 
     fn lease_ended(&mut self, token: u64, end: LeaseEnd) {
@@ -280,18 +286,23 @@ impl<'a> Link<'a> {
         self.config.hosts.uses(self.leases.count().0, self.tools.gate.is_full());
     }
 
-    /// The Monitor hears of it, and hosts beyond it are given back once what is under way there is done.
+    /// The Monitor hears of it; hosts beyond it are given back once what is under way there is done.
     fn limit_changed(&mut self) {
         let most = *self.limit.borrow_and_update();
         self.waiting.push_back(Up::Credit(credit(self.most, most)));
         self.most = most;
-        for token in self.leases.beyond(most) {
+        self.give_back_surplus();
+    }
+
+    fn give_back_surplus(&mut self) {
+        for token in self.leases.beyond(self.most) {
             self.leases.tell(token, Event::Drain);
         }
     }
 
     fn beat(&mut self) -> Result<(), String> {
         let heartbeat = self.leases.heartbeat(self.tools.gate.in_flight(), Instant::now());
+        self.tell_use();
         self.waiting.push_back(Up::Heartbeat(heartbeat.ok_or("a heartbeat was not answered")?));
         Ok(())
     }

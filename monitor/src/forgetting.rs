@@ -28,8 +28,9 @@ use crate::frontier::record::ForgettingRecord;
 use crate::keeper::Command;
 use crate::{Monitor, MonitorError};
 
-/// Between two attempts at what could not be carried through.
-const AGAIN_AFTER: Duration = Duration::from_secs(2);
+/// Between two attempts at what could not be carried through: from the first to the last.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long another tier may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -57,6 +58,9 @@ impl From<MonitorError> for Stop {
     }
 }
 
+/// Ends of logs that the index has to reach, of each forgetting whose pages are withdrawn.
+type Unread = BTreeMap<u64, BTreeMap<String, u64>>;
+
 impl Forgetting {
     pub fn new(monitor: Monitor, filesavers: Filesavers, indexer: Channel) -> Self {
         let (wake, watched) = Default::default();
@@ -68,44 +72,57 @@ impl Forgetting {
         &self,
         what: Option<forget_request::What>,
     ) -> Result<watch::Receiver<ForgetProgress>, MonitorError> {
-        // Held, so that it is not over before it is watched.
-        let mut watched = self.watched.lock().await;
-        let record = self.monitor.ask(|answer| Command::BeginForgetting { what, answer }).await?;
-        let (progress, told) = watch::channel(ForgetProgress::default());
-        watched.insert(record.id, progress);
-        self.wake.notify_one();
-        Ok(told)
+        let this = self.clone();
+        // By itself: whoever asks may be gone before it is begun, and then it is carried through all the same.
+        let begun = tokio::spawn(async move {
+            // Held, so that it is not over before it is watched.
+            let mut watched = this.watched.lock().await;
+            let record = this.monitor.ask(|answer| Command::BeginForgetting { what, answer }).await?;
+            let (progress, told) = watch::channel(ForgetProgress::default());
+            watched.insert(record.id, progress);
+            this.wake.notify_one();
+            Ok(told)
+        });
+        begun.await.unwrap_or_else(|error| Err(MonitorError::Stopped(error.to_string())))
     }
 
     /// Works until told to stop.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Infallible> {
         let mut changes = self.filesavers.changes();
+        let (mut unread, mut is_first, mut pause) = (Unread::new(), true, FIRST_PAUSE);
         loop {
             let is_all_done = tokio::select! {
-                is_all_done = self.carry_all_through() => is_all_done,
+                is_all_done = self.carry_all_through(&mut unread, is_first) => is_all_done,
                 () = stop.cancelled() => return Ok(()),
             };
+            is_first = false;
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 // A filesaver has come or gone.
-                _ = changes.changed() => {}
-                () = self.wake.notified() => {}
-                () = tokio::time::sleep(AGAIN_AFTER), if !is_all_done => {}
+                _ = changes.changed() => pause = FIRST_PAUSE,
+                () = self.wake.notified() => pause = FIRST_PAUSE,
+                () = tokio::time::sleep(pause), if !is_all_done => pause = (pause * 2).min(LONGEST_PAUSE),
             }
         }
     }
 
     /// False when something is to be tried again.
-    async fn carry_all_through(&self) -> bool {
+    async fn carry_all_through(&self, unread: &mut Unread, is_first: bool) -> bool {
         let mut is_all_done = true;
-        for record in self.records().await {
+        let records = self.records().await;
+        unread.retain(|id, _| records.iter().any(|record| record.id == *id));
+        for record in records {
             let untold = self.untold(&record);
             if untold.is_empty() && record.logs.is_empty() {
                 let waits_for = "no node runs the filesaver; start one with `seine node --roles filesaver`";
                 self.tell(record.id, |progress| waits_for.clone_into(&mut progress.waits_for)).await;
                 continue;
             }
-            if let Err(Stop::Failed(reason)) = self.carry_through(&record, untold).await {
+            // What waits for filesavers that are away is looked at again when one comes, and by the next process.
+            if untold.is_empty() && !unread.contains_key(&record.id) && !is_first {
+                continue;
+            }
+            if let Err(Stop::Failed(reason)) = self.carry_through(&record, untold, unread).await {
                 tracing::warn!(url = record.url, host = record.host, reason, "cannot be forgotten yet; trying again");
                 self.tell(record.id, |progress| progress.waits_for = reason).await;
                 is_all_done = false;
@@ -117,7 +134,7 @@ impl Forgetting {
     async fn records(&self) -> Vec<ForgettingRecord> {
         let mut watched = self.watched.lock().await;
         // An error means that the keeper has ended, and with it this process.
-        let records = self.monitor.ask(|answer| Command::Forgettings { answer }).await.unwrap_or_default();
+        let Ok(records) = self.monitor.ask(|answer| Command::Forgettings { answer }).await else { return Vec::new() };
         watched.retain(|id, _| records.iter().any(|record| record.id == *id));
         records
     }
@@ -126,35 +143,47 @@ impl Forgetting {
         self.filesavers.all().into_iter().filter(|(log_id, _)| !record.logs.contains(log_id)).collect()
     }
 
-    async fn carry_through(&self, record: &ForgettingRecord, untold: KnownPeers) -> Result<(), Stop> {
-        let mut damaged = Vec::new();
+    async fn carry_through(
+        &self,
+        record: &ForgettingRecord,
+        untold: KnownPeers,
+        unread: &mut Unread,
+    ) -> Result<(), Stop> {
+        let (id, mut told, mut failure) = (record.id, BTreeSet::from_iter(record.logs.iter().cloned()), None);
         if !untold.is_empty() {
-            let ends = self.withdraw(record, &untold).await?;
-            damaged = self.flush(ends).await?;
-        }
-        let mut told: BTreeSet<String> = record.logs.iter().cloned().collect();
-        told.extend(untold.into_keys());
-        let away: Vec<String> = self.logs().await?.into_iter().filter(|log_id| !told.contains(log_id)).collect();
-        let id = record.id;
-        match away.is_empty() {
-            true => self.monitor.ask(|answer| Command::EndForgetting { id, answer }).await?,
-            false => {
-                let logs = told.into_iter().collect();
-                self.monitor.ask(|answer| Command::ToldLogs { id, logs, answer }).await?;
+            let (ends, failed) = self.withdraw(id, untold).await?;
+            failure = failed;
+            told.extend(ends.keys().cloned());
+            let logs: Vec<String> = ends.keys().cloned().collect();
+            unread.entry(id).or_default().extend(ends);
+            // Kept before the index is waited for, which may be far behind: no log is told twice for that.
+            if !self.monitor.ask(|answer| Command::ToldLogs { id, logs, answer }).await? {
+                return Err(Stop::Over);
             }
         }
+        let damaged = self.flush(unread.entry(id).or_default()).await?;
+        if let Some(reason) = failure {
+            return Err(Stop::Failed(reason));
+        }
+        let away: Vec<String> = self.logs().await?.into_iter().filter(|log_id| !told.contains(log_id)).collect();
+        if away.is_empty() && !self.monitor.ask(|answer| Command::EndForgetting { id, answer }).await? {
+            return Err(Stop::Over);
+        }
+        unread.remove(&id);
         tracing::info!(url = record.url, host = record.host, ?away, "forgotten");
         self.tell(id, |progress| {
-            *progress = ForgetProgress { done: true, pages: progress.pages, away, damaged, ..ForgetProgress::default() }
+            let pages = progress.pages;
+            *progress = ForgetProgress { done: true, pages, away, damaged, ..ForgetProgress::default() };
         })
         .await;
         self.watched.lock().await.remove(&id);
         Ok(())
     }
 
-    /// The frontier forgets first, so that nothing brings a page back. Gives the ends of the logs.
-    async fn withdraw(&self, record: &ForgettingRecord, logs: &KnownPeers) -> Result<BTreeMap<String, u64>, Stop> {
-        let (id, mut cursor, mut ends, mut count) = (record.id, Vec::new(), BTreeMap::new(), 0);
+    /// The frontier forgets first, so that nothing brings a page back. Gives the ends of the logs that have all of it, and
+    /// what was wrong with one that does not.
+    async fn withdraw(&self, id: u64, mut logs: KnownPeers) -> Result<(BTreeMap<String, u64>, Option<String>), Stop> {
+        let (mut cursor, mut ends, mut count, mut failure) = (Vec::new(), BTreeMap::new(), 0, None);
         loop {
             let found = self.monitor.ask(|answer| Command::ForgetSome { id, cursor, answer }).await?;
             let found = found.ok_or(Stop::Over)?;
@@ -162,26 +191,37 @@ impl Forgetting {
             let (at_ms, epoch, token) = (Clock::System.now_ms(), found.epoch, found.token);
             let pages: Vec<Withdrawn> =
                 found.urls.into_iter().map(|url| Withdrawn { url, at_ms, token, epoch }).collect();
-            // Into every log, so that each tells it by itself.
-            for (log_id, route) in logs {
+            // Into every log, so that each tells it by itself. One that cannot take it now holds up no other.
+            for (log_id, route) in std::mem::take(&mut logs) {
                 let mut client = FilesaverClient::new(route.channel.clone());
                 let request = WithdrawRequest { pages: pages.clone() };
-                let answer = answered(&format!("filesaver with log {log_id}"), client.withdraw(request)).await?;
-                ends.insert(log_id.clone(), answer.end_offset);
+                match answered(&format!("filesaver with log {log_id}"), client.withdraw(request)).await {
+                    Ok(answer) => {
+                        ends.insert(log_id.clone(), answer.end_offset);
+                        logs.insert(log_id, route);
+                    }
+                    Err(reason) => {
+                        ends.remove(&log_id);
+                        failure = Some(reason);
+                    }
+                }
             }
             self.tell(id, |progress| *progress = ForgetProgress { pages: count, ..ForgetProgress::default() }).await;
             cursor = found.cursor;
             if cursor.is_empty() {
-                return Ok(ends);
+                return Ok((ends, failure));
             }
         }
     }
 
-    async fn flush(&self, ends: BTreeMap<String, u64>) -> Result<Vec<DamagedStretch>, Stop> {
+    /// Waits until the index has what is unread, which becomes less with every log.
+    async fn flush(&self, unread: &mut BTreeMap<String, u64>) -> Result<Vec<DamagedStretch>, Stop> {
         let mut damaged = Vec::new();
-        for (log_id, until_offset) in ends {
-            let mut indexer = self.indexer.clone();
-            damaged.extend(answered("indexer", indexer.flush(FlushRequest { log_id, until_offset })).await?.damaged);
+        while let Some((log_id, until_offset)) = unread.first_key_value().map(|(log_id, end)| (log_id.clone(), *end)) {
+            let request = FlushRequest { log_id, until_offset };
+            let flushed = answered("indexer", self.indexer.clone().flush(request)).await.map_err(Stop::Failed)?;
+            damaged.extend(flushed.damaged);
+            unread.pop_first();
         }
         Ok(damaged)
     }
@@ -189,8 +229,9 @@ impl Forgetting {
     /// Those that run, and those that the index has pages of.
     async fn logs(&self) -> Result<BTreeSet<String>, Stop> {
         let mut logs: BTreeSet<String> = self.filesavers.all().into_keys().collect();
-        let status = answered("indexer", self.indexer.clone().status(StatusRequest::default())).await?;
-        logs.extend(status.committed.into_iter().filter(|(_, offset)| *offset > 0).map(|(log_id, _)| log_id));
+        let status = answered("indexer", self.indexer.clone().status(StatusRequest::default())).await;
+        let committed = status.map_err(Stop::Failed)?.committed.into_iter();
+        logs.extend(committed.filter(|(_, offset)| *offset > 0).map(|(log_id, _)| log_id));
         Ok(logs)
     }
 
@@ -201,10 +242,11 @@ impl Forgetting {
     }
 }
 
-async fn answered<T>(who: &str, call: impl Future<Output = Result<Response<T>, Status>>) -> Result<T, Stop> {
+/// An error says who did not answer, and why.
+async fn answered<T>(who: &str, call: impl Future<Output = Result<Response<T>, Status>>) -> Result<T, String> {
     match timeout(PATIENCE, call).await {
         Ok(Ok(response)) => Ok(response.into_inner()),
-        Ok(Err(status)) => Err(Stop::Failed(format!("the {who}: {}", status.message()))),
-        Err(_) => Err(Stop::Failed(format!("the {who} does not answer"))),
+        Ok(Err(status)) => Err(format!("the {who}: {}", status.message())),
+        Err(_) => Err(format!("the {who} does not answer")),
     }
 }

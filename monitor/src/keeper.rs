@@ -137,8 +137,8 @@ pub(crate) enum Command {
     BeginForgetting { what: Option<forget_request::What>, answer: Answer<ForgettingRecord> },
     Forgettings { answer: Answer<Vec<ForgettingRecord>> },
     ForgetSome { id: u64, cursor: Vec<u8>, answer: Answer<Option<ForgottenPages>> },
-    ToldLogs { id: u64, logs: Vec<String>, answer: Answer<()> },
-    EndForgetting { id: u64, answer: Answer<()> },
+    ToldLogs { id: u64, logs: Vec<String>, answer: Answer<bool> },
+    EndForgetting { id: u64, answer: Answer<bool> },
     Unforget { request: UnforgetRequest, answer: Answer<UnforgetResponse> },
     Block { request: BlockHostsRequest, answer: Answer<BlockHostsResponse> },
     Unblock { request: UnblockHostsRequest, answer: Answer<UnblockHostsResponse> },
@@ -430,7 +430,7 @@ impl Keeper {
                 self.reply_durably(answer, result)
             }
             Command::EndForgetting { id, answer } => {
-                let result = self.frontier.remove_forgetting(id);
+                let result = self.end_forgettings(|record| record.id == id).map(|ended| ended > 0);
                 self.reply_durably(answer, result)
             }
             Command::Unforget { request, answer } => {

@@ -66,7 +66,7 @@ pub enum NodesCommand {
     },
     /// Replace the root certificate of the cluster without stopping it
     RotateCa {
-        /// End the trust in the root before, once all nodes have renewed
+        /// End the trust in the root before; refused while nodes have not renewed
         #[arg(long)]
         finish: bool,
         /// End it although some have not; they must join again

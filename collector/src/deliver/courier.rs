@@ -67,12 +67,14 @@ impl Courier {
         list.mark_changed();
         let mut actions = Vec::new();
         loop {
-            self.dispatch.advance(Instant::now(), &mut actions);
+            // One moment for both, so that none falls between them.
+            let now = Instant::now();
+            self.dispatch.advance(now, &mut actions);
             for action in actions.drain(..) {
                 self.perform(action);
             }
             self.tell_outage();
-            let wake = self.dispatch.wake_at(Instant::now());
+            let wake = self.dispatch.wake_at(now);
             tokio::select! {
                 Ok(()) = list.changed() => self.follow(&mut list),
                 Some((id, event)) = self.events.1.recv() => self.take_in(id, event, &mut actions),

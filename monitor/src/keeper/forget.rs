@@ -46,7 +46,8 @@ impl Keeper {
         self.end_forgettings(|known| (&known.url, &known.host) == (&record.url, &record.host))?;
         if self.frontier.forgettings()?.len() >= MAX_FORGETTINGS {
             return Err(MonitorError::Invalid(format!(
-                "{MAX_FORGETTINGS} pages and hosts are still to be forgotten by filesavers that do not run; start those first"
+                "{MAX_FORGETTINGS} pages and hosts are still to be forgotten by filesavers that do not run; start those, or leave \
+                 their pages out with `seine index rebuild --without LOG` and start the server again"
             )));
         }
         record.id = self.frontier.next_token()?;
@@ -54,20 +55,24 @@ impl Keeper {
         Ok(record)
     }
 
-    pub(super) fn end_forgettings(&mut self, is_over: impl Fn(&ForgettingRecord) -> bool) -> Result<()> {
-        for record in self.frontier.forgettings()?.iter().filter(|record| is_over(record)) {
+    /// Gives how many there were.
+    pub(super) fn end_forgettings(&mut self, is_over: impl Fn(&ForgettingRecord) -> bool) -> Result<usize> {
+        let mut over = self.frontier.forgettings()?;
+        over.retain(is_over);
+        for record in &over {
             self.frontier.remove_forgetting(record.id)?;
         }
-        Ok(())
+        Ok(over.len())
     }
 
-    /// These logs have it.
-    pub(super) fn told_logs(&mut self, id: u64, logs: Vec<String>) -> Result<()> {
-        if let Some(record) = self.frontier.forgettings()?.into_iter().find(|record| record.id == id) {
-            let logs = record.logs.into_iter().chain(logs).collect::<BTreeSet<_>>().into_iter().collect();
-            self.frontier.put_forgetting(&ForgettingRecord { logs, ..record })?;
-        }
-        Ok(())
+    /// These logs have it. False when it is not wanted any more.
+    pub(super) fn told_logs(&mut self, id: u64, logs: Vec<String>) -> Result<bool> {
+        let Some(record) = self.frontier.forgettings()?.into_iter().find(|record| record.id == id) else {
+            return Ok(false);
+        };
+        let logs = record.logs.into_iter().chain(logs).collect::<BTreeSet<_>>().into_iter().collect();
+        self.frontier.put_forgetting(&ForgettingRecord { logs, ..record })?;
+        Ok(true)
     }
 
     /// The next pages of a forgetting; `None` when there is none any more: it was taken back, or asked for again.

@@ -119,12 +119,12 @@ impl Authority {
         Pin::of(self.root_der())
     }
 
-    /// Since when the root that signs does.
     /// The number of the root that signs, while an earlier one is trusted besides.
     pub fn rotating_to(&self) -> Option<u32> {
         (self.state.roots.len() > 1).then(|| self.state.current().number())
     }
 
+    /// Since when the root that signs does.
     pub fn signs_since_ms(&self) -> i64 {
         self.state.current().made_ms()
     }

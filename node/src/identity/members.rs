@@ -345,13 +345,13 @@ impl Member {
         matches!(self.standing, Standing::Removed { .. })
     }
 
-    /// When the newest certificate ends; `None` when all have.
     /// Whether the newest certificate is of another root, and still good.
     pub fn has_other_root(&self, root: u32, now_ms: i64) -> bool {
         let newest = self.certificates.last();
         newest.is_some_and(|issued| issued.root != Some(root) && now_ms < issued.not_after_ms)
     }
 
+    /// When the newest certificate ends; `None` when all have.
     pub fn certificate_ends_ms(&self) -> Option<i64> {
         self.certificates.last().map(|issued| issued.not_after_ms)
     }

@@ -50,7 +50,7 @@ pub struct Demand {
     pub next_is_behind: bool,
 }
 
-/// Where a limit goes back to while little is asked of it, unless its bounds are elsewhere.
+/// Where a limit goes from its value. While little is asked of it, back to where it started.
 pub fn moved(value: u32, start: u32, bounds: Bounds, demand: Demand, load: Load) -> (u32, At) {
     let Bounds { lowest, highest } = bounds;
     let value = value.clamp(lowest, highest);

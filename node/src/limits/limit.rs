@@ -1,7 +1,7 @@
 //! One limit: its value now, who uses it, and who waits for a place.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
@@ -32,9 +32,9 @@ struct State {
 
 /// Counted as in use for as long as it lives.
 #[derive(Debug)]
-pub struct Place<'a>(&'a Limit);
+pub struct Place(Arc<Limit>);
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         self.0.in_use.fetch_sub(1, Ordering::AcqRel);
         self.0.freed.notify_one();
@@ -94,8 +94,16 @@ impl Limit {
         self.value() >= self.ceiling
     }
 
+    /// A place whether there is one or not, for what something else holds back.
+    pub fn enter(self: &Arc<Self>) -> Place {
+        if self.in_use.fetch_add(1, Ordering::AcqRel) >= self.value() {
+            self.was_full.store(true, Ordering::Relaxed);
+        }
+        Place(Arc::clone(self))
+    }
+
     /// Waits for a place.
-    pub async fn acquire(&self) -> Place<'_> {
+    pub async fn acquire(self: &Arc<Self>) -> Place {
         loop {
             // Made before the look, so that what is freed in between is not missed.
             let freed = self.freed.notified();
@@ -103,7 +111,7 @@ impl Limit {
                 (in_use < self.value()).then_some(in_use + 1)
             });
             if taken.is_ok() {
-                return Place(self);
+                return Place(Arc::clone(self));
             }
             self.was_full.store(true, Ordering::Relaxed);
             freed.await;
@@ -123,9 +131,10 @@ impl Limit {
     pub fn set_bounds(&self, bounds: Option<Bounds>) {
         let bounds = bounds.unwrap_or(self.own);
         let highest = bounds.highest.min(self.ceiling);
-        self.state().bounds = Bounds { lowest: bounds.lowest.min(highest), highest };
-        let (lowest, value) = (bounds.lowest.min(highest), self.value());
-        self.set(value.clamp(lowest, highest));
+        let lowest = bounds.lowest.min(highest);
+        let mut state = self.state();
+        state.bounds = Bounds { lowest, highest };
+        self.set(&state, self.value().clamp(lowest, highest));
     }
 
     /// Moves with the load, to be called once a second.
@@ -138,11 +147,11 @@ impl Limit {
         let mut state = self.state();
         let (value, at) = moved(self.value(), self.start, state.bounds, demand, load);
         state.at = at;
-        drop(state);
-        self.set(value);
+        self.set(&state, value);
     }
 
-    fn set(&self, value: u32) {
+    /// With the state in hand, so that no two set it at once.
+    fn set(&self, _state: &State, value: u32) {
         let rises = value > self.value();
         self.value.send_if_modified(|now| std::mem::replace(now, value) != value);
         if rises {
@@ -159,14 +168,14 @@ impl Limit {
 mod tests {
     use super::*;
 
-    fn limit(lowest: u32, highest: u32) -> Limit {
-        Limit::new(Bounds { lowest, highest }, lowest, 100)
+    fn limit(lowest: u32, highest: u32) -> Arc<Limit> {
+        Arc::new(Limit::new(Bounds { lowest, highest }, lowest, 100))
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn no_more_run_at_once_than_it_allows_now_and_whoever_waits_gets_in() {
-        let limit = std::sync::Arc::new(limit(2, 8));
-        let most = std::sync::Arc::new(AtomicU32::new(0));
+        let limit = limit(2, 8);
+        let most = Arc::new(AtomicU32::new(0));
         let work = |number: u32| {
             let (limit, most) = (limit.clone(), most.clone());
             async move {
