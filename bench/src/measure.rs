@@ -74,7 +74,7 @@ pub async fn run(name: &str, command: &mut Command, directory: &Path, limit: Dur
 }
 
 impl Cost {
-    /// Of another process that ran at the same time.
+    /// Adds the cost of another process that ran at the same time.
     pub fn add(&mut self, other: &Self) {
         self.cpu_seconds += other.cpu_seconds;
         self.peak_rss_mb += other.peak_rss_mb;
@@ -82,7 +82,7 @@ impl Cost {
     }
 }
 
-/// What a process that runs has cost since its start; of anonymous memory, what it has now.
+/// Cost of a running process since its start; its anonymous memory is that of now.
 pub fn so_far(process: u32) -> anyhow::Result<Cost> {
     let mut cost = Cost::default();
     read(process, &mut cost)?;

@@ -1,4 +1,4 @@
-//! Whether collectors add up: the same crawl by one, two and four of them, where the web's latency is the limit and not this
+//! Scaling by collectors: the same crawl by one, two and four of them, where the web's latency is the limit and not this
 //! machine's cores.
 //!
 //! Each collector may have few requests under way, so each can do no more than that number by the latency. The server has all
@@ -16,12 +16,12 @@ use serde::Serialize;
 const HOSTS: usize = 400;
 const PAGES_PER_HOST: u32 = 11;
 const LATENCY: Duration = Duration::from_millis(100);
-/// Of each collector.
+/// Requests under way, for each collector.
 const IN_FLIGHT: usize = 4;
 const COLLECTORS: [usize; 3] = [1, 2, 4];
 const TIME_LIMIT: Duration = Duration::from_secs(400);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How much more several collectors must do than one.
+/// The least that several collectors must do, by what one does.
 pub const REQUIRED: [(usize, f64); 2] = [(2, 1.95), (4, 3.8)];
 
 #[derive(Debug, Clone, Serialize)]
@@ -33,7 +33,7 @@ pub struct Scaling {
     pub ratio: f64,
 }
 
-/// What a number of collectors could do at most.
+/// The most that a number of collectors could do.
 pub fn possible(collectors: usize) -> f64 {
     (collectors * IN_FLIGHT) as f64 / LATENCY.as_secs_f64()
 }

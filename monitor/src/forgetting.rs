@@ -31,7 +31,7 @@ use crate::{Monitor, MonitorError};
 /// Between two attempts at what could not be carried through: from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long another tier may take to answer.
+/// The longest that another tier may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Clones are the same.
@@ -41,7 +41,7 @@ pub struct Forgetting {
     filesavers: Filesavers,
     indexer: IndexerClient<Channel>,
     wake: Arc<Notify>,
-    /// How far those are that somebody waits for.
+    /// Progress of those that somebody waits for.
     watched: Arc<Mutex<BTreeMap<u64, watch::Sender<ForgetProgress>>>>,
 }
 
@@ -86,6 +86,11 @@ impl Forgetting {
         begun.await.unwrap_or_else(|error| Err(MonitorError::Stopped(error.to_string())))
     }
 
+    /// Something was taken back: whoever waits for that hears it.
+    pub(crate) fn look_again(&self) {
+        self.wake.notify_one();
+    }
+
     /// Works until told to stop.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Infallible> {
         let mut changes = self.filesavers.changes();
@@ -122,10 +127,20 @@ impl Forgetting {
             if untold.is_empty() && !unread.contains_key(&record.id) && !is_first {
                 continue;
             }
-            if let Err(Stop::Failed(reason)) = self.carry_through(&record, untold, unread).await {
-                tracing::warn!(url = record.url, host = record.host, reason, "cannot be forgotten yet; trying again");
-                self.tell(record.id, |progress| progress.waits_for = reason).await;
-                is_all_done = false;
+            match self.carry_through(&record, untold, unread).await {
+                Ok(()) => {}
+                // Whoever waits for it hears that it has ended.
+                Err(Stop::Over) => drop(self.watched.lock().await.remove(&record.id)),
+                Err(Stop::Failed(reason)) => {
+                    tracing::warn!(
+                        url = record.url,
+                        host = record.host,
+                        reason,
+                        "cannot be forgotten yet; trying again"
+                    );
+                    self.tell(record.id, |progress| progress.waits_for = reason).await;
+                    is_all_done = false;
+                }
             }
         }
         is_all_done

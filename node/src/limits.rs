@@ -1,4 +1,4 @@
-//! How much a process does at once: hosts, analysis threads, converters. Each number follows the load between two bounds, which
+//! Numbers of things that a process does at once: hosts, analysis threads, converters. Each number follows the load between two bounds, which
 //! an administrator can change while the process runs.
 //!
 //! [`Limit`] is such a number and whoever waits for a place under it; the [`governor`] says how it moves, from what the

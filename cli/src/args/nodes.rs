@@ -157,7 +157,7 @@ mod tests {
 #[derive(clap::Args)]
 #[group(required = true, multiple = true)]
 pub struct NodeChanges {
-    /// What it logs, as [log] level
+    /// Log levels, as [log] level
     #[arg(long, value_name = "LEVEL")]
     pub log: Option<String>,
     /// Hosts that its collector works on at once
@@ -171,7 +171,7 @@ pub struct NodeChanges {
     pub converters: Option<Change>,
 }
 
-/// Of a number that follows the load.
+/// New bounds of a number that follows the load.
 #[derive(Clone, Copy)]
 pub enum Change {
     Between(u32, u32),
@@ -189,5 +189,5 @@ fn change(text: &str) -> Result<Change, String> {
     }
 }
 
-/// What goes back to the node's own settings.
+/// The word for the node's own settings.
 pub const DEFAULT: &str = "default";

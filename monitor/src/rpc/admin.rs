@@ -99,6 +99,7 @@ impl Admin for AdminService {
     async fn unforget(&self, request: Request<UnforgetRequest>) -> Result<Response<UnforgetResponse>, Status> {
         let request = request.into_inner();
         let unforgotten = self.monitor.ask(|answer| Command::Unforget { request, answer }).await?;
+        self.forgetting.look_again();
         Ok(Response::new(unforgotten))
     }
 

@@ -1,4 +1,4 @@
-//! How a limit moves: up by half while more is wanted and nothing is short, down by a quarter while memory is, back to what is
+//! Moves a limit: up by half while more is wanted and nothing is short, down by a quarter while memory is, back to what is
 //! used when less is. Pure.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Bounds {
     pub highest: u32,
 }
 
-/// What there is too little of, so that nothing more should be begun.
+/// Shortages, in which nothing more should be begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// All cores are busy, and with this process: more at once would only wait. Others that keep the cores busy are no reason.
@@ -15,7 +15,7 @@ pub struct Load {
     pub memory_is_short: bool,
 }
 
-/// What keeps a limit from rising.
+/// The reason that a limit does not rise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum At {
     /// Nothing: no more is wanted, or it is rising.
@@ -41,7 +41,7 @@ impl At {
     }
 }
 
-/// What is asked of the limit.
+/// Use of a limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     pub in_use: u32,
@@ -50,7 +50,7 @@ pub struct Demand {
     pub next_is_behind: bool,
 }
 
-/// Where a limit goes from its value. While little is asked of it, back to where it started.
+/// The next value of a limit, and what it is at. While little is asked of it, back to where it started.
 pub fn moved(value: u32, start: u32, bounds: Bounds, demand: Demand, load: Load) -> (u32, At) {
     let Bounds { lowest, highest } = bounds;
     let value = value.clamp(lowest, highest);

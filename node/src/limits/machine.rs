@@ -1,4 +1,4 @@
-//! What the machine has left, or the part of it that this process may use. Where the system does not tell, nothing is short.
+//! Free cores and memory of the machine, or of the part of it that this process may use. Where the system does not tell, nothing is short.
 
 use std::fs::read_to_string;
 use std::time::Duration;

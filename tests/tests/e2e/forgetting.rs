@@ -81,6 +81,23 @@ async fn a_forgetting_ends_in_all_logs_and_the_index_although_the_monitor_dies_i
     let _server = directories.serve(&join);
     directories.has_only(&left).await;
 
+    // Whoever waits for one that is taken back is not kept waiting.
+    savers[1].signal("STOP");
+    let page = &left[1];
+    let mut command = directories.monitor.command(&["index", "forget", page]);
+    let mut command = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("seine can be started");
+    eventually(LONG, "the page is forgotten", async || {
+        let said = directories.monitor.run(&["explain", page, "--json"]);
+        String::from_utf8_lossy(&said.stdout).contains("forgotten")
+    })
+    .await;
+    let undone = directories.monitor.run(&["index", "forget", "--undo", page]);
+    assert!(undone.status.success(), "{undone:?}");
+    savers[1].signal("CONT");
+    eventually(LONG, "the command has ended", async || command.try_wait().expect("it can be awaited").is_some()).await;
+    assert!(!command.wait().expect("it has ended").success(), "it was taken back");
+    directories.has_only(&left).await;
+
     // A log whose filesaver is away is told when that is back, and the command says so.
     let [first, second] = savers;
     let logs = [&first, &second].map(|saver| directories.log_of(&saver.node()));
