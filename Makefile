@@ -2,23 +2,26 @@
 #
 # RocksDB is C++ and takes about 20 minutes to compile. It is compiled once, because every target below uses one target
 # directory outside the clone (a second clone finds it there), one profile (--release) and one feature set (--workspace).
-# A build with -p or in the debug profile would compile it again.
+# A build with -p or in the debug profile would compile it again. Tests add assertions to our own crates alone.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: claim help demo test bench build fmt deny clean deps-build deps-test deps-bench
+.PHONY: claim help demo test bench profile build fmt deny clean deps-build deps-test deps-bench deps-real deps-pages
 
 CACHE ?= $(HOME)/.cache/seine
 VENV := $(CACHE)/venv
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 export PATH := $(PATH):$(HOME)/.cargo/bin
+# It compiles RocksDB a third faster than g++. Another one compiles it again.
+export CXX := clang++
 
 # For `make demo`: the site to crawl instead of the demo web, and where the search page listens.
 SITE ?=
 HTTP ?= 127.0.0.1:8080
 # For `make bench`: further flags, such as BENCH="--pages 2000 --only seine". With AGAINST=REV it crawls in turns with that
 # revision instead; FLAGS and AGAINST_FLAGS are for the crawls of this and of that one.
+ROWS ?= python,docs,made,hosts
 BENCH ?=
 AGAINST ?=
 FLAGS ?=
@@ -32,6 +35,10 @@ test: export SEINE_SCHEMATHESIS := $(VENV)/bin/schemathesis
 test: export SEINE_PYTHON := $(VENV)/bin/python
 test: export SEINE_PROMTOOL := $(CACHE)/prometheus/usr/bin/promtool
 bench: export SEINE_SCRAPY := $(VENV)/bin/scrapy
+bench: export SEINE_SPIDER := $(CACHE)/peers/release/bench-spider
+bench: export SEINE_REAL_WEB := $(CACHE)/real-web
+
+CHECKED := cargo --config scripts/checked.toml
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -41,18 +48,26 @@ demo: deps-build claim ## Crawl a small web (or SITE=https://…) and search it 
 
 test: deps-test claim ## Check the format, lint, build and run all tests
 	@scripts/timed format cargo fmt --all --check
-	@scripts/timed lint cargo clippy --release --workspace --all-targets -- -D warnings
-	@scripts/timed build cargo build --release --workspace
+	@scripts/timed lint $(CHECKED) clippy --release --workspace --all-targets -- -D warnings
+	@scripts/timed build $(CHECKED) build --release --workspace
 	@SEINE_PROGRAM='$(CARGO_TARGET_DIR)/release/seine' scripts/timed deploy scripts/check-deploy.sh
-	@scripts/timed tests cargo test --release --workspace
+	@scripts/timed tests $(CHECKED) test --release --workspace
 
-bench: deps-bench ## Measure crawls, stages and search; with AGAINST=REV crawl in turns with that revision
+# Real pages and the crawler that is compiled are fetched only for the part that uses them.
+bench: deps-bench $(if $(findstring --only,$(BENCH)),$(if $(findstring --only real,$(BENCH)),deps-real),deps-real) ## Measure crawls, stages and search; with AGAINST=REV crawl in turns with that revision
 	@# The other revision first: both are built in one target directory, and the last one stays there.
 	@against=; \
 	if [ -n '$(AGAINST)' ]; then against=$$(MAKE='$(MAKE)' scripts/revision.sh '$(AGAINST)' '$(CACHE)/revisions'); fi; \
 	$(MAKE) --no-print-directory build; \
 	$(CARGO_TARGET_DIR)/release/seine-bench --work-dir '$(CACHE)/bench' --flags='$(FLAGS)' \
 		$${against:+--against "$$against" --against-flags='$(AGAINST_FLAGS)'} $(BENCH)
+
+# dwarf recordings are large: short crawls tell enough.
+profile: deps-bench deps-pages claim ## Draw a flame graph of each crawl of the bench (ROWS=python,docs,made,hosts) into output/
+	@scripts/deps.sh linux-perf
+	@[ -x '$(CACHE)/tools/bin/inferno-flamegraph' ] || cargo install --quiet --locked --root '$(CACHE)/tools' --target-dir '$(CACHE)/tools/target' inferno
+	@$(MAKE) --no-print-directory build
+	@CACHE='$(CACHE)' PROGRAMS='$(CARGO_TARGET_DIR)/release' SEINE_REAL_WEB='$(CACHE)/real-web' scripts/profile.sh '$(ROWS)'
 
 build: deps-build claim ## Compile everything; the programs land in ~/.cache/seine/target/release
 	@cargo build --release --workspace
@@ -79,10 +94,10 @@ claim:
 
 # What is missing on the machine. bindgen, which RocksDB's build needs, loads libclang.
 deps-build:
-	@scripts/deps.sh g++ libclang-dev ca-certificates
+	@scripts/deps.sh clang libclang-dev ca-certificates
 
 deps-test:
-	@scripts/deps.sh g++ libclang-dev ca-certificates curl openssl python3-venv chromium fonts-noto-cjk systemd
+	@scripts/deps.sh clang libclang-dev ca-certificates curl openssl python3-venv chromium fonts-noto-cjk systemd
 	@scripts/deps.sh --unpack '$(CACHE)/prometheus' prometheus
 	@scripts/node.sh
 	@scripts/deps.sh --rust-component fmt clippy
@@ -90,5 +105,13 @@ deps-test:
 	@scripts/npm.sh tests/browser
 
 deps-bench:
-	@scripts/deps.sh g++ libclang-dev ca-certificates python3-venv wget2
+	@scripts/deps.sh clang libclang-dev ca-certificates python3-venv wget2
 	@scripts/venv.sh '$(VENV)' scripts/requirements-bench.txt
+
+# Documentation as real pages and nginx to serve it, unpacked and not installed; a crawler made of the spider crate.
+deps-real: deps-pages
+	@cargo build --quiet --release --locked --manifest-path bench/peers/spider/Cargo.toml --target-dir '$(CACHE)/peers'
+
+deps-pages:
+	@scripts/deps.sh --unpack '$(CACHE)/real-web' nginx nginx-common libjs-jquery libjs-underscore \
+		python3.11-doc postgresql-doc-15 git-doc sqlite3-doc

@@ -36,6 +36,11 @@ use seine_node::telemetry;
 use args::{Arguments, Command, ConfigCommand, IndexCommand, WorkerArguments};
 use failure::Result;
 
+/// The memory of a crawl is taken by one thread and given back by another. glibc's allocator keeps most of that for the threads
+/// that took it, and grows with the crawl (docs/adr).
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {

@@ -1,4 +1,6 @@
 //! Gzip members: made in one shot, and walked to find all whole ones and where the last of them ends.
+//!
+//! What is compressed already is [stored](store): compressing a coded body again takes 59 µs a page for 0.1 % of its length.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -6,7 +8,7 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-use flate2::{Decompress, FlushDecompress, Status};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use libdeflater::{CompressionLvl, Compressor};
 
 /// Pages of 20 kB shrink to 18.0 % at 261 MB/s; level 6 takes twice the time for 17.0 %, and zlib-rs at the same speed
@@ -21,6 +23,8 @@ thread_local! {
     // A compressor holds large tables; one per thread of the pool is made once and used for all pages.
     static COMPRESSOR: RefCell<Compressor> =
         RefCell::new(Compressor::new(CompressionLvl::new(LEVEL).expect("levels 1 to 12 exist")));
+    // For the heads of members whose rest is stored: the one above cannot end a block without ending the member.
+    static HEAD_COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(Compression::fast(), false));
     // So that only what a page shrinks to is allocated for it.
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
@@ -42,6 +46,46 @@ pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
             member
         })
     })
+}
+
+/// One gzip member of three parts, of which the body is compressed already and stays as it is.
+pub(crate) fn store(head: &[u8], body: &[u8], tail: &[u8]) -> Vec<u8> {
+    let mut checksum = crc32fast::Hasher::new();
+    [head, body, tail].into_iter().for_each(|part| checksum.update(part));
+    let length = head.len() + body.len() + tail.len();
+    let blocks = body.len() / MAX_BLOCK_BYTES + 2;
+    let mut member = Vec::with_capacity(length + blocks * BLOCK_HEADER_BYTES + FRAME_BYTES);
+    member.extend_from_slice(&HEADER);
+    HEAD_COMPRESSOR.with_borrow_mut(|compressor| {
+        compressor.reset();
+        // Up to a byte boundary, which is where a stored block can begin. The room for all parts stored is enough for it.
+        let status = compressor.compress_vec(head, &mut member, FlushCompress::Sync);
+        debug_assert_eq!((status.ok(), compressor.total_in()), (Some(Status::Ok), head.len() as u64));
+    });
+    for block in body.chunks(MAX_BLOCK_BYTES) {
+        push_block(&mut member, block, false);
+    }
+    push_block(&mut member, tail, true);
+    member.extend_from_slice(&checksum.finalize().to_le_bytes());
+    // Modulo 2^32, as the format has it.
+    member.extend_from_slice(&(length as u32).to_le_bytes());
+    member
+}
+
+/// Deflate, no name, no time, no system.
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+const BLOCK_HEADER_BYTES: usize = 5;
+const MAX_BLOCK_BYTES: usize = u16::MAX as usize;
+/// Header, checksum and length, and what a head that does not shrink may grow by.
+const FRAME_BYTES: usize = 128;
+
+/// A stored block, at a byte boundary.
+fn push_block(member: &mut Vec<u8>, bytes: &[u8], is_last: bool) {
+    let length = u16::try_from(bytes.len()).expect("blocks are cut to that length");
+    member.push(u8::from(is_last));
+    member.extend_from_slice(&length.to_le_bytes());
+    member.extend_from_slice(&(!length).to_le_bytes());
+    member.extend_from_slice(bytes);
 }
 
 /// What a walk over the members of a file found.
@@ -214,6 +258,24 @@ pub(crate) mod tests {
         assert_eq!(decompress(&member), noise);
         assert_eq!(walk(&member, 0), whole(1, member.len() as u64));
         assert_eq!(walk(&member[..member.len() - 1], 0), whole(0, 0));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn what_is_stored_comes_back_whatever_it_is(head: Vec<u8>, body: Vec<u8>, times in 0usize..2000, tail in ".{0,20}") {
+            let body = body.repeat(times);
+            let member = store(&head, &body, tail.as_bytes());
+            prop_assert_eq!(decompress(&member), [&head[..], &body, tail.as_bytes()].concat());
+            prop_assert_eq!(walk(&member, 0), whole(1, member.len() as u64));
+        }
+    }
+
+    #[test]
+    fn the_head_of_what_is_stored_shrinks_and_the_rest_hardly_grows() {
+        let (head, body) = (b"WARC-Some-Header: some value\r\n".repeat(30), compress(b"hello"));
+        let member = store(&head, &body, b"\r\n\r\n");
+        assert!(member.len() < head.len() / 5 + body.len() + 64, "{}", member.len());
     }
 
     #[test]

@@ -125,7 +125,13 @@ fn capture(
         }
     }
     record.line("Content-Type", &"application/http;msgtype=response");
-    record.finish(&[&head, body])
+    if is_coded(page) && !body.is_empty() { record.finish_stored(&head, body) } else { record.finish(&[&head, body]) }
+}
+
+/// Whether the body is compressed as it came.
+fn is_coded(page: &FetchedPage) -> bool {
+    let mut codings = page.headers.iter().filter(|header| header.name == "content-encoding");
+    codings.any(|header| !matches!(header.value.trim(), "" | "identity"))
 }
 
 fn request(page: &FetchedPage, date: &str, capture: Uuid) -> Vec<u8> {
@@ -202,16 +208,29 @@ impl Record {
     }
 
     fn finish(mut self, block: &[&[u8]]) -> Vec<u8> {
-        self.line("WARC-Block-Digest", &digest(block));
-        self.line("Content-Length", &block.iter().map(|part| part.len()).sum::<usize>());
-        self.bytes.extend_from_slice(b"\r\n");
+        self.end_header(block);
         for part in block {
             self.bytes.extend_from_slice(part);
         }
-        self.bytes.extend_from_slice(b"\r\n\r\n");
+        self.bytes.extend_from_slice(RECORD_END);
         gzip::compress(&self.bytes)
     }
+
+    /// For a body that is compressed already.
+    fn finish_stored(mut self, head: &[u8], body: &[u8]) -> Vec<u8> {
+        self.end_header(&[head, body]);
+        self.bytes.extend_from_slice(head);
+        gzip::store(&self.bytes, body, RECORD_END)
+    }
+
+    fn end_header(&mut self, block: &[&[u8]]) {
+        self.line("WARC-Block-Digest", &digest(block));
+        self.line("Content-Length", &block.iter().map(|part| part.len()).sum::<usize>());
+        self.bytes.extend_from_slice(b"\r\n");
+    }
 }
+
+const RECORD_END: &[u8] = b"\r\n\r\n";
 
 fn digest(parts: &[&[u8]]) -> String {
     let mut hasher = Sha1::new();
@@ -267,6 +286,8 @@ fn head(head: &[u8], first_line: impl FnOnce() -> Cow<'static, str>) -> Cow<'_, 
 
 #[cfg(test)]
 mod tests {
+    use seine_proto::common::v1::Header;
+
     use super::*;
 
     fn page() -> FetchedPage {
@@ -307,6 +328,18 @@ mod tests {
         ] {
             assert!(header.lines().any(|found| found == line), "{line} in {header}");
         }
+    }
+
+    #[test]
+    fn a_body_that_came_compressed_is_kept_as_it_came() {
+        let body: Vec<u8> = (0..200_000u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let header = |value: &str| Header { name: "content-encoding".into(), value: value.into() };
+        let page = FetchedPage { body: body.clone().into(), headers: vec![header("gzip")], ..page() };
+        let capture = records(&page).unwrap().capture;
+        assert!(memchr::memmem::find(&capture, &body[..60_000]).is_some(), "stored, in blocks of 64 KiB");
+        let record = gzip::tests::decompress(&capture);
+        assert!(record.ends_with(&[&body[..], RECORD_END].concat()));
+        assert!(!is_coded(&FetchedPage { headers: vec![header("identity")], ..page }));
     }
 
     #[test]
