@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint};
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::transport::Channel;
 use seine_node::transport::forward::LOG;
 use seine_node::transport::user_client::user_channel;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
@@ -16,7 +17,6 @@ use seine_proto::monitor::v1::{ListNodesRequest, NodeState};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Channel;
 use tonic::{Request, Status};
 
 use crate::End;

@@ -40,13 +40,13 @@ use seine_node::membership::{
     Analysers, Channels, Directory, Filesavers, MembershipService, NodeTable, OwnLog, Standing, Told,
 };
 use seine_node::telemetry::Metrics;
+use seine_node::transport::Channel;
 use seine_node::transport::user_port::{OwnCertificate, Privacy, UserPort};
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::monitor::v1::NodeInfo;
 use seine_query::QueryService;
 use tokio_util::sync::CancellationToken;
 use tonic::service::RoutesBuilder;
-use tonic::transport::Channel;
 
 use crate::args::Role;
 use crate::connect::{self, Caller, Services};

@@ -25,10 +25,10 @@ use std::time::Duration;
 use seine_node::health::Reporter;
 use seine_node::limits::{Limit, Limits};
 use seine_node::membership::Analysers;
+use seine_node::transport::Channel;
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use tonic::transport::Channel;
 
 use crate::backoff::Backoff;
 use crate::fetch::http::Http;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::transport::Channel;
 use seine_proto::monitor::v1::collector_message::Message as Up;
 use seine_proto::monitor::v1::monitor_message::Message as Down;
 use seine_proto::monitor::v1::work_client::WorkClient;
@@ -26,7 +27,6 @@ use tokio::task::JoinSet;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
-use tonic::transport::Channel;
 use tracing::Instrument;
 
 use self::leases::{Held, Leases};

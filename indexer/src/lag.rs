@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_node::membership::Filesavers;
+use seine_node::transport::Channel;
 use seine_proto::filesaver::v1::LogEndRequest;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use tokio::time::{sleep, timeout};
-use tonic::transport::Channel;
 
 use crate::indexer::Shared;
 use crate::metrics;

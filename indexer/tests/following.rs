@@ -9,6 +9,7 @@ use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_indexer::{Indexer, IndexerConfig, IndexerError, publish};
 use seine_node::membership::Filesavers;
 use seine_node::transport;
+use seine_node::transport::Channel;
 use seine_node::transport::user_client::user_channel;
 use seine_proto::common::v1::Withdrawn;
 use seine_proto::common::v1::{Description, FetchedPage, LeaseRef};
@@ -19,8 +20,8 @@ use seine_proto::indexer::v1::{FlushRequest, RebuildRequest, StatusRequest, Stat
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
+use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Channel, Server};
 use tonic::{Code, Request};
 
 #[path = "following/several_logs.rs"]

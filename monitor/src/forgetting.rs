@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use seine_common::clock::Clock;
 use seine_node::membership::{Filesavers, KnownPeers};
+use seine_node::transport::Channel;
 use seine_proto::common::v1::Withdrawn;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{DamagedStretch, WithdrawRequest};
@@ -21,7 +22,6 @@ use seine_proto::monitor::v1::{ForgetProgress, forget_request};
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 use tonic::{Response, Status};
 
 use crate::frontier::record::ForgettingRecord;

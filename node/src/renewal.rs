@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::transport::Channel;
 use rustls::pki_types::CertificateDer;
 use seine_common::clock::Clock;
 use seine_proto::node::v1::RenewRequest;
@@ -14,7 +15,6 @@ use seine_proto::node::v1::membership_client::MembershipClient;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 use crate::identity::{OwnIdentity, PendingRequest};
 use crate::joining;

@@ -1,10 +1,11 @@
-//! How processes reach each other: gRPC over an in-memory stream within one, over mutual TLS between nodes (the
-//! [`node_port`]), and at the [`user_port`] for people and their programs.
+//! How processes reach each other: gRPC within one, over mutual TLS between nodes (the [`node_port`]), and at the [`user_port`]
+//! for people and their programs.
 //!
-//! The same services and the same generated clients serve all of them, so there is no second code path for one machine. What
+//! A client has a [`Channel`] and does not know where it leads. The same services and the same generated clients serve all of them, so there is no second code path for one machine. What
 //! somebody at the user port asks of a tier that runs elsewhere is [passed on](forward).
 //! Connections over TCP are [bounded](crate::connections), and one whose other side is gone is noticed by pings.
 
+mod channel;
 pub mod credentials;
 pub mod cut_off;
 pub mod dial;
@@ -25,25 +26,18 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::BodyExt;
-use hyper_util::rt::TokioIo;
-use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::service::Routes;
-use tonic::transport::{Channel, Endpoint, Server};
+use tonic::transport::{Endpoint, Server};
 
+pub use self::channel::{Channel, MemoryDialer, MemoryListener, in_memory};
 use self::node_port::ConnectInfo;
 use crate::connections::{Connection, ConnectionLimits, Connections};
 use crate::descriptors;
 use crate::identity::tls;
 
-/// Bytes that an in-memory connection buffers in each direction.
-const MEMORY_BUFFER_BYTES: usize = 1 << 20;
-/// In-memory connections waiting to be accepted.
-const MEMORY_BACKLOG: usize = 16;
 /// HTTP/2 flow-control windows: a page fits, so one page never waits for the reader of another.
 const WINDOW_BYTES: u32 = 8 << 20;
 /// HTTP/2 frames: fewer, larger ones than the default 16 KiB cost less per page.
@@ -76,39 +70,6 @@ pub enum TransportError {
     Serve(#[from] tonic::transport::Error),
 }
 
-/// Opens connections to the server of the same process.
-#[derive(Clone, Debug)]
-pub struct MemoryDialer {
-    connections: mpsc::Sender<DuplexStream>,
-}
-
-/// Accepts what [`MemoryDialer`] opens.
-#[derive(Debug)]
-pub struct MemoryListener {
-    connections: mpsc::Receiver<DuplexStream>,
-}
-
-pub fn in_memory() -> (MemoryDialer, MemoryListener) {
-    let (sender, receiver) = mpsc::channel(MEMORY_BACKLOG);
-    (MemoryDialer { connections: sender }, MemoryListener { connections: receiver })
-}
-
-impl MemoryDialer {
-    /// A connection of its own, opened at first use and reopened when it breaks.
-    pub fn channel(&self) -> Channel {
-        let dialer = self.clone();
-        let connect = tower::service_fn(move |_| {
-            let connections = dialer.connections.clone();
-            async move {
-                let (near, far) = tokio::io::duplex(MEMORY_BUFFER_BYTES);
-                connections.send(far).await.map_err(|_| io::Error::from(io::ErrorKind::ConnectionRefused))?;
-                Ok::<_, io::Error>(TokioIo::new(near))
-            }
-        });
-        tuned(Endpoint::from_static("http://memory.seine.invalid")).connect_with_connector_lazy(connect)
-    }
-}
-
 fn tuned(endpoint: Endpoint) -> Endpoint {
     endpoint.initial_stream_window_size(WINDOW_BYTES).initial_connection_window_size(WINDOW_BYTES)
 }
@@ -119,9 +80,8 @@ pub async fn listen(address: SocketAddr) -> Result<TcpListener, TransportError> 
 }
 
 /// Serves the services to this process itself until shutdown.
-pub async fn serve(routes: Routes, memory: MemoryListener, shutdown: CancellationToken) -> Result<(), TransportError> {
-    let incoming = tokio_stream::StreamExt::map(ReceiverStream::new(memory.connections), Ok::<_, io::Error>);
-    Ok(server().add_routes(routes).serve_with_incoming_shutdown(incoming, shutdown.cancelled_owned()).await?)
+pub async fn serve(routes: Routes, memory: MemoryListener, shutdown: CancellationToken) {
+    memory.serve(routes, shutdown).await;
 }
 
 /// What is wrong with a connection, down to the cause and in words: "transport error" says nothing.

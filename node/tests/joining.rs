@@ -11,6 +11,7 @@ use seine_node::identity::{JoinToken, OwnIdentity, PendingRequest, TokenTerms};
 use seine_node::joining::{JoinError, join};
 use seine_node::membership::{Members, MembershipService, NodeTable, VERSION};
 use seine_node::registry::Registry;
+use seine_node::transport::Channel;
 use seine_node::transport::credentials::Credentials;
 use seine_node::transport::cut_off::CutOff;
 use seine_node::transport::dial::{Dialer, Target};
@@ -25,7 +26,6 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::service::RoutesBuilder;
-use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
@@ -221,7 +221,7 @@ async fn without_a_certificate_nothing_can_be_called_but_joining() {
         "/seine.monitor.v1.Work/Attach",
         "/seine.monitor.v1.Admin/ListCrawls",
     ] {
-        assert_eq!(call(channel.clone(), path).await.code(), Code::Unauthenticated, "{path}");
+        assert_eq!(call(channel.clone().into(), path).await.code(), Code::Unauthenticated, "{path}");
     }
 }
 

@@ -9,6 +9,7 @@ use seine_analyser::filesaver::{Filesaver, FilesaverService};
 use seine_analyser::rpc::AnalyserService;
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_node::membership::Filesavers;
+use seine_node::transport::Channel;
 use seine_node::transport::user_client::user_channel;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
@@ -20,8 +21,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 use tonic::service::Routes;
+use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Channel, Server};
 
 use crate::support::*;
 

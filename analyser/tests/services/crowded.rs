@@ -10,13 +10,13 @@ use seine_analyser::rpc::AnalyserService;
 use seine_analyser::{AnalyserConfig, HeldBytes};
 use seine_node::limits::Limits;
 use seine_node::membership::Filesavers;
+use seine_node::transport::Channel;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, analyse_response::Event};
 use seine_proto::common::v1::Header;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
-use tonic::transport::Channel;
 
 use crate::analysing::{next, open};
 use crate::support::*;

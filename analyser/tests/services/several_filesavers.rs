@@ -16,7 +16,7 @@ use crate::support::*;
 
 const PAGES: u64 = 60;
 
-fn known(node: &Node) -> (String, tonic::transport::Channel) {
+fn known(node: &Node) -> (String, seine_node::transport::Channel) {
     (node.filesaver.log_id().to_owned(), node.channel())
 }
 

@@ -10,6 +10,7 @@ use flate2::bufread::GzDecoder;
 use futures::StreamExt;
 use seine_analyser::filesaver::{Durability, Filesaver, FilesaverConfig};
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::transport::Channel;
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::common::v1::{ArchivePosition, Description, FetchedPage, Header, LeaseRef};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
@@ -18,7 +19,6 @@ use seine_proto::filesaver::v1::{
 };
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
-use tonic::transport::Channel;
 
 /// Everything here is done in well under a second; a machine under load may take longer.
 pub const DEADLINE: Duration = Duration::from_secs(60);

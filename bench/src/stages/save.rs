@@ -49,6 +49,6 @@ pub fn run(runtime: &Runtime, requests: Vec<SaveRequest>, directory: &Path) -> a
         ensure!(saved == expected, "{saved} of {expected} pages were saved");
         filesaver.close().await?;
         stop.cancel();
-        Ok(server.await??)
+        Ok(server.await?)
     })
 }

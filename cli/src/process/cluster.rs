@@ -14,6 +14,7 @@ use seine_node::membership::{Channels, Members};
 use seine_node::registry::Registry;
 use seine_node::renewal::Renewal;
 use seine_node::transport;
+use seine_node::transport::Channel;
 use seine_node::transport::credentials::Credentials;
 use seine_node::transport::cut_off::CutOff;
 use seine_node::transport::dial::{Dialer, Target};
@@ -21,7 +22,6 @@ use seine_node::transport::forward::{Forwarding, Way};
 use seine_node::transport::node_port::NodePort;
 use tokio::net::TcpListener;
 use tonic::Status;
-use tonic::transport::Channel;
 
 use crate::args::Role;
 use crate::failure::{Failure, Result};

@@ -63,7 +63,7 @@ pub async fn serve(
     let users = doors.users.into_iter();
     let users = users.map(|(port, listener)| port.serve(routes.clone(), listener, shutdown.clone()));
     let for_users = futures::future::try_join_all(users);
-    let (itself, users, nodes) =
+    let ((), users, nodes) =
         tokio::join!(transport::serve(routes.clone(), memory, shutdown.clone()), for_users, for_nodes);
-    itself.and(users.map(drop)).and(nodes)
+    users.map(drop).and(nodes)
 }

@@ -6,12 +6,12 @@
 use std::time::Duration;
 
 use seine_common::limits::MAX_MESSAGE_BYTES;
+use seine_node::transport::Channel;
 use seine_proto::analyser::v1::analyser_client::AnalyserClient;
 use seine_proto::analyser::v1::{AnalyseRequest, AnalyseResponse};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
 use super::analyser::PAGES_PER_STREAM;

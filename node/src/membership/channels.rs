@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::transport::Channel;
 use seine_proto::monitor::v1::NodeInfo;
 use tokio::time::Instant;
-use tonic::transport::Channel;
 
 use super::members::Members;
 use super::peers::{Analysers, Filesavers};

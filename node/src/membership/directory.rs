@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::transport::Channel;
 use bytes::Bytes;
 use rustls::pki_types::CertificateDer;
 use seine_proto::monitor::v1::{Figures, NodeInfo, NodeSettings, Trouble};
@@ -13,7 +14,6 @@ use seine_proto::node::v1::{RegisterRequest, RegisterResponse};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
 use super::channels::Channels;

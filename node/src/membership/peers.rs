@@ -11,10 +11,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::transport::Channel;
 use seine_proto::monitor::v1::NodeInfo;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tonic::transport::Channel;
 
 /// How long one counts as there that the Monitor does not tell of: one which has just started does not know everybody yet.
 const REMEMBERED: Duration = Duration::from_secs(6);

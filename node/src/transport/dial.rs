@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::transport::Channel;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -16,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 
 use super::credentials::Credentials;
 use super::cut_off::CutOff;
@@ -79,6 +80,7 @@ impl Dialer {
             .keep_alive_timeout(PING_TAKES)
             .keep_alive_while_idle(true)
             .connect_with_connector_lazy(connect)
+            .into()
     }
 
     /// A connection to this one.

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
+use crate::transport::Channel;
 use axum::extract::{Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tonic::Status;
-use tonic::transport::Channel;
 use tower::ServiceExt;
 
 /// Metadata: the log of the filesaver that is meant.

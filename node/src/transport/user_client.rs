@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::transport::Channel;
 use hyper_util::rt::TokioIo;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,7 +14,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 
 use super::{TransportError, tuned};
 use crate::identity::Name;
@@ -35,7 +36,7 @@ pub fn user_channel(address: &str, authorities: Option<&Path>) -> Result<Channel
     }
     let endpoint = Endpoint::from_shared(format!("http://{address}"))
         .map_err(|_| TransportError::NotAnAddress(address.to_owned()))?;
-    Ok(tuned(endpoint).tcp_nodelay(true).connect_lazy())
+    Ok(tuned(endpoint).tcp_nodelay(true).connect_lazy().into())
 }
 
 fn over_tls(address: &str, authorities: Option<&Path>) -> Result<Channel, TransportError> {
@@ -54,7 +55,7 @@ fn over_tls(address: &str, authorities: Option<&Path>) -> Result<Channel, Transp
             Ok::<_, io::Error>(TokioIo::new(connector.connect(name, stream).await?))
         }
     });
-    Ok(tuned(Endpoint::from_static("http://server.seine.invalid")).connect_with_connector_lazy(connect))
+    Ok(tuned(Endpoint::from_static("http://server.seine.invalid")).connect_with_connector_lazy(connect).into())
 }
 
 fn client_config(authorities: Option<&Path>) -> Result<ClientConfig, TransportError> {

@@ -14,10 +14,10 @@ use axum::response::{Html, IntoResponse, Response};
 use seine_common::document_id::DocumentId;
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_node::membership::Filesavers;
+use seine_node::transport::Channel;
 use seine_proto::common::v1::ArchivePosition;
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{Capture, CopyKind, ReadForm, ReadRequest, ReadResponse, read_request};
-use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use super::texts::Texts;

@@ -11,6 +11,7 @@ use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_indexer::{Indexer, IndexerConfig};
 use seine_node::membership::Filesavers;
 use seine_node::transport;
+use seine_node::transport::Channel;
 use seine_proto::common::v1::{ArchivePosition, Description};
 use seine_proto::filesaver::v1::filesaver_client::FilesaverClient;
 use seine_proto::filesaver::v1::{FollowRequest, LogEndRequest, ReadForm, ReadRequest, log_entry::Entry, read_request};
@@ -21,7 +22,6 @@ use seine_tests::eventually;
 use tokio_util::sync::CancellationToken;
 use tonic::Request;
 use tonic::service::Routes;
-use tonic::transport::Channel;
 
 use super::crawled::Crawled;
 use super::harm::{Harm, is_named};
