@@ -14,7 +14,7 @@ use seine_proto::monitor::v1::{
 use serde_json::json;
 
 use crate::End;
-use crate::args::nodes::{Change, DEFAULT, NodeChanges, NodesArguments, NodesCommand, TokenCommand};
+use crate::args::nodes::{Change, DEFAULT, NodeChanges, NodesArguments, NodesCommand, Rate, TokenCommand};
 use crate::args::{Role, Target};
 use crate::connect::{Admin, with_admin};
 use crate::failure::{Failure, Result};
@@ -129,14 +129,22 @@ fn set_request(node: String, changes: NodeChanges) -> SetNodeRequest {
         }
         None => None,
     };
-    let NodeChanges { log, hosts, analysis, converters } = changes;
+    let NodeChanges { log, hosts, analysis, converters, bandwidth } = changes;
     let (hosts, analysis, converters) =
         (bounds("hosts", hosts), bounds("analysis", analysis), bounds("converters", converters));
     if log.as_deref() == Some(DEFAULT) {
         reset.push("log".to_owned());
     }
     let log = log.filter(|log| log != DEFAULT);
-    SetNodeRequest { node, settings: Some(NodeSettings { log, hosts, analysis, converters }), reset }
+    let bandwidth = match bandwidth {
+        Some(Rate::BytesPerSecond(rate)) => Some(rate),
+        Some(Rate::Default) => {
+            reset.push("bandwidth".to_owned());
+            None
+        }
+        None => None,
+    };
+    SetNodeRequest { node, settings: Some(NodeSettings { log, hosts, analysis, converters, bandwidth }), reset }
 }
 
 async fn rotate(request: RotateAuthorityRequest, target: &Target, config: &Config) -> Result<End> {

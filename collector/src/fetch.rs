@@ -31,7 +31,7 @@ use seine_proto::common::v1::{ArchivePosition, Header};
 use seine_proto::monitor::v1::OutcomeKind;
 
 use self::answer::Answer;
-use self::body::BodyError;
+use self::body::{Body, BodyError};
 use self::freshness::Freshness;
 use self::http::OriginClient;
 use self::outcome::Ending;
@@ -100,6 +100,10 @@ impl OriginClient {
         self.address
     }
 
+    fn body<'a>(&'a self, response: &'a mut Response) -> Body<'a> {
+        Body { response, bandwidth: &self.bandwidth }
+    }
+
     /// All headers of a request.
     fn sent_with(&self, request: &Request) -> HeaderMap {
         let mut sent = self.headers.clone();
@@ -157,10 +161,10 @@ impl OriginClient {
             // ask again too soon.
             let is_urgent = ending.kind == OutcomeKind::SlowDown;
             if !limits.keeps_answers || status == StatusCode::NOT_MODIFIED || is_urgent {
-                body::drain(&mut response).await;
+                body::drain(self.body(&mut response)).await;
                 return Err(ending.into());
             }
-            let answer = Answer::read(url, &sent, response, fetched_at_ms).await;
+            let answer = Answer::read(self, url, &sent, response, fetched_at_ms).await;
             return Err(NoPage { ending, answer: Some(answer) });
         }
         if !is_visit && !limits.any_type && !content_type::is_wanted(response.headers()) {
@@ -168,7 +172,7 @@ impl OriginClient {
             let detail = String::from_utf8_lossy(kind.unwrap_or_default()).into_owned();
             return Err(Ending::new(OutcomeKind::UnwantedType, detail).with_status(status.as_u16()).into());
         }
-        let body = match body::read(&mut response, limits.max_body_bytes, permit).await {
+        let body = match body::read(self.body(&mut response), limits.max_body_bytes, permit).await {
             Ok(body) => body,
             Err(BodyError::Broken(error)) => return Err(Ending::of_error(&error).with_status(status.as_u16()).into()),
             Err(error @ BodyError::TooLarge(_)) => {

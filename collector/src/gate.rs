@@ -1,4 +1,4 @@
-//! Bounds over all leases: requests under way, and bytes of bodies that are alive. Closed while no page can be saved.
+//! Bounds over all leases: requests under way, bytes of bodies that are alive, bytes per second. Closed while no page can be saved.
 //!
 //! A permit is taken before a request starts and moves with it: its first half is given back when the answer is
 //! complete, the half for the body when the analyser has made the page durable. So a slow analyser stops new requests
@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use seine_node::limits::Bandwidth;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::metrics;
@@ -26,6 +27,7 @@ pub struct Gate {
     bodies: Arc<Semaphore>,
     overdraft: Arc<Semaphore>,
     open: Arc<watch::Sender<bool>>,
+    bandwidth: Arc<Bandwidth>,
 }
 
 /// The right to make one request and to hold its body.
@@ -70,7 +72,13 @@ impl Gate {
             bodies: Arc::new(Semaphore::new(BODY_BUDGET_BYTES / UNIT)),
             overdraft: Arc::new(Semaphore::new(1)),
             open: Arc::new(watch::Sender::new(true)),
+            bandwidth: Arc::default(),
         }
+    }
+
+    /// Opens only while there is some of it left.
+    pub fn within(self, bandwidth: Arc<Bandwidth>) -> Self {
+        Self { bandwidth, ..self }
     }
 
     /// No request starts from now on, whatever its host.
@@ -97,7 +105,7 @@ impl Gate {
     }
 
     pub fn try_acquire(&self) -> Option<StartPermit> {
-        if !self.is_open() {
+        if !self.is_open() || !self.bandwidth.is_free() {
             return None;
         }
         let request = self.requests.clone().try_acquire_owned().ok()?;
@@ -109,10 +117,11 @@ impl Gate {
         const NEVER_CLOSED: &str = "the semaphore is never closed";
         loop {
             let _ = self.open.subscribe().wait_for(|open| *open).await;
+            self.bandwidth.free().await;
             let request = self.requests.clone().acquire_owned().await.expect(NEVER_CLOSED);
             let units = self.bodies.clone().acquire_many_owned(units(RESERVATION_BYTES)).await.expect(NEVER_CLOSED);
-            // It may have been closed while this one waited.
-            if self.is_open() {
+            // It may have been closed, or others may have used the bandwidth up, while this one waited.
+            if self.is_open() && self.bandwidth.is_free() {
                 return self.permit(request, units);
             }
         }

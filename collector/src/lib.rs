@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_node::health::Reporter;
-use seine_node::limits::{Limit, Limits};
+use seine_node::limits::{Bandwidth, Limit, Limits};
 use seine_node::membership::Analysers;
 use seine_node::transport::Channel;
 use tokio::task::JoinError;
@@ -46,6 +46,8 @@ pub struct CollectorConfig {
     pub embedded: bool,
     /// How many hosts are worked on at once.
     pub hosts: Arc<Limit>,
+    /// Bytes that may be received.
+    pub bandwidth: Arc<Bandwidth>,
     /// New hosts prepared at once, besides.
     pub max_preparations: u32,
     /// Requests under way at once, over all hosts.
@@ -63,6 +65,7 @@ impl Default for CollectorConfig {
             id: "collector".to_owned(),
             embedded: false,
             hosts: Limits::new(1).hosts,
+            bandwidth: Arc::default(),
             max_preparations: 64,
             max_in_flight: 128,
             connect_timeout: Duration::from_secs(10),
@@ -104,10 +107,10 @@ impl Collector {
     /// Works until told to stop: then starts nothing more, lets requests end, settles, returns leases, and ends.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), CollectorError> {
         metrics::describe();
-        let gate = Gate::new(self.config.max_in_flight);
+        let gate = Gate::new(self.config.max_in_flight).within(self.config.bandwidth.clone());
         let (delivery, courier) = deliver::delivery(self.analysers, gate.clone(), self.health);
         let tools = Arc::new(Tools {
-            http: Http::new(self.config.connect_timeout)?,
+            http: Http::new(self.config.connect_timeout)?.counting(self.config.bandwidth.clone()),
             resolver: Resolver::new(Vec::new())?,
             gate,
             delivery,

@@ -2,9 +2,10 @@
 //! an administrator can change while the process runs.
 //!
 //! [`Limit`] is such a number and whoever waits for a place under it; the [`governor`] says how it moves, from what the
-//! [`machine`] has left. Not responsible for what is done under a limit.
+//! [`machine`] has left, and for hosts from what is left of the [`Bandwidth`]. Not responsible for what is done under a limit.
 
 pub mod governor;
+mod bandwidth;
 mod limit;
 mod machine;
 
@@ -16,7 +17,9 @@ use seine_proto::monitor::v1::{Bounds as BoundsMessage, LimitFigures, NodeSettin
 use tokio_util::sync::CancellationToken;
 
 use crate::telemetry::families::set_gauges;
+pub use bandwidth::Bandwidth;
 pub use governor::Bounds;
+use governor::Load;
 pub use limit::{Limit, Place};
 use machine::Machine;
 
@@ -33,6 +36,7 @@ pub struct Limits {
     pub hosts: Arc<Limit>,
     pub analysis: Arc<Limit>,
     pub converters: Arc<Limit>,
+    pub bandwidth: Arc<Bandwidth>,
 }
 
 impl Limits {
@@ -44,6 +48,7 @@ impl Limits {
             hosts: Arc::new(Limit::new(between(16, 1_024), 64, HOSTS.1)),
             analysis: Arc::new(Limit::new(between(1, cores), cores, cores)),
             converters: Arc::new(Limit::new(between(1, converters.max(1)), converters, CONVERTERS.1)),
+            bandwidth: Arc::default(),
         }
     }
 
@@ -57,6 +62,7 @@ impl Limits {
         for ((_, limit), bounds) in self.all().into_iter().zip(set) {
             limit.set_bounds(bounds.as_ref().map(|&BoundsMessage { lowest, highest }| Bounds { lowest, highest }));
         }
+        self.bandwidth.set(settings.bandwidth);
     }
 
     /// Those of the tiers that run here, as somebody has used them.
@@ -79,7 +85,8 @@ impl Limits {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
             let load = machine.look();
-            self.all().iter().for_each(|(_, limit)| limit.follow(load));
+            self.hosts.follow(Load { bandwidth_is_short: self.bandwidth.take_short(), ..load });
+            [&self.analysis, &self.converters].into_iter().for_each(|limit| limit.follow(load));
             let values = self.figures().into_iter().map(|limit| (limit.name, limit.value.into()));
             set_gauges("seine_node_limit", "What may be done at once now.", "limit", values.collect());
         }

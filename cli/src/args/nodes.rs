@@ -56,6 +56,7 @@ pub enum NodesCommand {
   seine nodes set hasty-otter --log warn,collector=debug
   seine nodes set hasty-otter --hosts 16..200     it works on as many hosts at once as its load allows between these
   seine nodes set hasty-otter --hosts default --converters 1
+  seine nodes set hasty-otter --bandwidth 2M      no more than 2,000,000 bytes per second come
   seine nodes set hasty-otter --log default       as its own settings have it")]
     Set {
         node: String,
@@ -142,6 +143,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rates_have_units_of_thousands() {
+        let bytes = |text| rate(text).ok();
+        assert_eq!(
+            (bytes("900"), bytes("500k")),
+            (Some(Rate::BytesPerSecond(900)), Some(Rate::BytesPerSecond(500_000)))
+        );
+        assert_eq!((bytes("2M"), bytes("default")), (Some(Rate::BytesPerSecond(2_000_000)), Some(Rate::Default)));
+        for wrong in ["", "k", "2.5M", "-1", "2m", "2é", "99999999999999999999G", "18446744073709551615k"] {
+            assert!(rate(wrong).unwrap_err().contains("500k"), "{wrong}");
+        }
+    }
+
+    #[test]
     fn times_and_labels_are_read_or_refused_with_an_example() {
         assert_eq!(ttl("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(ttl("7d"), Ok(Duration::from_secs(7 * 86_400)));
@@ -169,6 +183,9 @@ pub struct NodeChanges {
     /// Documents that its analyser converts at once
     #[arg(long, value_name = "FROM..TO", value_parser = change)]
     pub converters: Option<Change>,
+    /// Bytes per second that its collector may receive, such as 500k or 2M; over a few seconds no more come
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub bandwidth: Option<Rate>,
 }
 
 /// New bounds of a number that follows the load.
@@ -187,6 +204,29 @@ fn change(text: &str) -> Result<Change, String> {
         (Ok(from), Ok(to)) => Ok(Change::Between(from, to)),
         _ => Err("write two numbers such as 1..8, one number, or default".to_owned()),
     }
+}
+
+/// A new bound of bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    BytesPerSecond(u64),
+    Default,
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    if text == DEFAULT {
+        return Ok(Rate::Default);
+    }
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((at, 'k')) => (&text[..at], 1_000),
+        Some((at, 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    bytes
+        .map(Rate::BytesPerSecond)
+        .ok_or_else(|| "write bytes per second such as 500k, 2M or 1G, or default".to_owned())
 }
 
 /// The word for the node's own settings.

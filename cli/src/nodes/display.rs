@@ -103,6 +103,7 @@ fn limit_text(limit: &LimitFigures) -> String {
         "highest" => "; it is the most that is allowed",
         "cpu" => "; all cores are busy",
         "memory" => "; memory is short",
+        "bandwidth" => "; the bandwidth that is set for it is used up",
         "queue" => "; what was fetched waits to be analysed",
         other => other,
     };
@@ -118,6 +119,7 @@ fn set_text(settings: &NodeSettings) -> String {
         bounds("hosts", &settings.hosts),
         bounds("analysis", &settings.analysis),
         bounds("converters", &settings.converters),
+        settings.bandwidth.map(|rate| format!("bandwidth {} kB/s", rate / 1000)),
     ];
     set.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -179,6 +181,7 @@ fn shown(status: &NodeStatus) -> Value {
             "hosts": shown_bounds(&settings.hosts),
             "analysis": shown_bounds(&settings.analysis),
             "converters": shown_bounds(&settings.converters),
+            "bandwidth": settings.bandwidth,
         },
     })
 }

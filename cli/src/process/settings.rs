@@ -73,6 +73,7 @@ pub fn collector_config(config: &Config, node_id: &str, embedded: bool, limits: 
         max_in_flight: config.fetch.max_in_flight,
         keeps_answers: config.archive.keeps_answers,
         hosts: Arc::clone(&limits.hosts),
+        bandwidth: Arc::clone(&limits.bandwidth),
         id: node_id.to_owned(),
         embedded,
         ..CollectorConfig::default()

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use reqwest::Response;
 use seine_common::url::CanonicalUrl;
 
+use super::http::OriginClient;
 use super::{body, head};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -25,8 +26,14 @@ pub struct Answer {
 
 impl Answer {
     /// Takes the beginning of the body with it, as much as [`body::drain`] would read of it.
-    pub async fn read(url: &CanonicalUrl, sent: &HeaderMap, mut response: Response, at_ms: i64) -> Self {
-        let (body, truncated) = body::read_what_comes(&mut response).await;
+    pub async fn read(
+        client: &OriginClient,
+        url: &CanonicalUrl,
+        sent: &HeaderMap,
+        mut response: Response,
+        at_ms: i64,
+    ) -> Self {
+        let (body, truncated) = body::read_what_comes(client.body(&mut response)).await;
         Self::with(url, sent, &response, body, truncated, at_ms)
     }
 

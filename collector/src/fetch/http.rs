@@ -14,6 +14,7 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, USER_AGENT};
 use http::{HeaderMap, HeaderValue};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use rustls::{ClientConfig, RootCertStore};
+use seine_node::limits::Bandwidth;
 
 use super::wire::{WatchConnections, Wire};
 use crate::CollectorError;
@@ -29,6 +30,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Http {
     tls: ClientConfig,
     connect_timeout: Duration,
+    bandwidth: Arc<Bandwidth>,
 }
 
 /// A client for one origin, bound to one address.
@@ -39,6 +41,8 @@ pub struct OriginClient {
     /// What every request sends, in this order.
     pub(super) headers: HeaderMap,
     pub(super) wire: Arc<Wire>,
+    /// Told of all that comes.
+    pub(super) bandwidth: Arc<Bandwidth>,
 }
 
 impl Http {
@@ -50,7 +54,12 @@ impl Http {
             .with_root_certificates(trusted_roots())
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { tls, connect_timeout })
+        Ok(Self { tls, connect_timeout, bandwidth: Arc::default() })
+    }
+
+    /// Its clients tell how much they receive.
+    pub fn counting(self, bandwidth: Arc<Bandwidth>) -> Self {
+        Self { bandwidth, ..self }
     }
 
     pub fn client(
@@ -80,7 +89,7 @@ impl Http {
             .pool_idle_timeout(IDLE_TIMEOUT)
             .build()
             .map_err(|error| CollectorError::Tls(error.to_string()))?;
-        Ok(OriginClient { client, address, headers, wire })
+        Ok(OriginClient { client, address, headers, wire, bandwidth: self.bandwidth.clone() })
     }
 }
 

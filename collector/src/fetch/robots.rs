@@ -81,15 +81,16 @@ async fn attempt(
         // As with pages: a host that asks for patience is heard at once.
         let is_urgent = matches!(answer, RobotsAnswer::Verdict(Verdict::SlowDown { .. }));
         let kept = match keeps_answers && !is_urgent {
-            true => Some(Answer::read(url, &sent, response, at_ms).await),
+            true => Some(Answer::read(client, url, &sent, response, at_ms).await),
             false => {
-                body::drain(&mut response).await;
+                body::drain(client.body(&mut response)).await;
                 None
             }
         };
         return Ok(RobotsReading { answer, kept });
     }
-    let received = body::read_beginning(&mut response, MAX_ROBOTS_BYTES).await.map_err(|e| Ending::of_error(&e))?;
+    let received = body::read_beginning(client.body(&mut response), MAX_ROBOTS_BYTES).await;
+    let received = received.map_err(|error| Ending::of_error(&error))?;
     let truncated = if received.len() == MAX_ROBOTS_BYTES { "length" } else { "" };
     let kept = keeps_answers.then(|| Answer::with(url, &sent, &response, received.clone(), truncated, at_ms));
     let answer = match decode(response.headers(), received) {

@@ -1,5 +1,5 @@
-//! Moves a limit: up by half while more is wanted and nothing is short, down by a quarter while memory is, back to what is
-//! used when less is. Pure.
+//! Moves a limit: up by half while more is wanted and nothing is short, down by a quarter while memory or bandwidth is, back to
+//! what is used when less is. Pure.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
@@ -13,6 +13,8 @@ pub struct Load {
     /// All cores are busy, and with this process: more at once would only wait. Others that keep the cores busy are no reason.
     pub cpu_is_short: bool,
     pub memory_is_short: bool,
+    /// As much comes from the sites as may.
+    pub bandwidth_is_short: bool,
 }
 
 /// The reason that a limit does not rise.
@@ -24,6 +26,7 @@ pub enum At {
     Highest,
     Cpu,
     Memory,
+    Bandwidth,
     /// What comes next cannot keep up.
     Queue,
 }
@@ -36,6 +39,7 @@ impl At {
             Self::Highest => "highest",
             Self::Cpu => "cpu",
             Self::Memory => "memory",
+            Self::Bandwidth => "bandwidth",
             Self::Queue => "queue",
         }
     }
@@ -54,8 +58,9 @@ pub struct Demand {
 pub fn moved(value: u32, start: u32, bounds: Bounds, demand: Demand, load: Load) -> (u32, At) {
     let Bounds { lowest, highest } = bounds;
     let value = value.clamp(lowest, highest);
-    if load.memory_is_short {
-        return ((value - (value / 4).max(1)).max(lowest), At::Memory);
+    if load.memory_is_short || load.bandwidth_is_short {
+        let at = if load.memory_is_short { At::Memory } else { At::Bandwidth };
+        return ((value - (value / 4).max(1)).max(lowest), at);
     }
     if !demand.is_full {
         let enough = demand.in_use.saturating_mul(2).max(start).clamp(lowest, highest);
@@ -95,15 +100,21 @@ mod tests {
     }
 
     #[test]
-    fn short_memory_brings_it_down_to_its_lowest_whatever_is_wanted() {
-        let short = Load { memory_is_short: true, cpu_is_short: true };
-        let (mut value, mut steps) = (100, 0);
-        while value > BOUNDS.lowest {
-            (value, _) = step(value, FULL, short);
-            steps += 1;
+    fn short_memory_or_bandwidth_brings_it_down_to_its_lowest_whatever_is_wanted() {
+        let busy = Load { cpu_is_short: true, ..Load::default() };
+        let short_of = [
+            (Load { memory_is_short: true, ..busy }, At::Memory),
+            (Load { bandwidth_is_short: true, ..busy }, At::Bandwidth),
+        ];
+        for (short, at) in short_of {
+            let (mut value, mut steps) = (100, 0);
+            while value > BOUNDS.lowest {
+                (value, _) = step(value, FULL, short);
+                steps += 1;
+            }
+            assert!(steps < 12, "{steps}");
+            assert_eq!(step(value, FULL, short), (BOUNDS.lowest, at));
         }
-        assert!(steps < 12, "{steps}");
-        assert_eq!(step(value, FULL, short), (BOUNDS.lowest, At::Memory));
     }
 
     #[test]

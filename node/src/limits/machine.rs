@@ -38,7 +38,7 @@ impl Machine {
         if let Some(free) = free_memory() {
             self.memory_is_short = free < if self.memory_is_short { ENOUGH } else { SHORT };
         }
-        Load { cpu_is_short, memory_is_short: self.memory_is_short }
+        Load { cpu_is_short, memory_is_short: self.memory_is_short, ..Load::default() }
     }
 }
 

@@ -81,3 +81,41 @@ async fn a_node_keeps_to_bounds_that_are_set_while_it_runs_and_says_what_it_is_a
     })
     .await;
 }
+
+#[test]
+fn no_more_comes_per_second_than_is_set_and_the_node_says_so() {
+    const RATE: usize = 300_000;
+    const PAGE_BYTES: usize = 40_000;
+    let small = FakeWebConfig::small(12).with_port_hosts(HOSTS);
+    let web = FakeWeb::start(FakeWebConfig { page_bytes: PAGE_BYTES..=PAGE_BYTES, ..small });
+    let monitor = Seine::new();
+    let server = monitor.start(&["serve", "--grpc", "127.0.0.1:0"]);
+    let name = server.node();
+    let set = |rate: &str| monitor.run(&["nodes", "set", &name, "--bandwidth", rate]);
+    let wrong = set("12");
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("12 bytes"), "{wrong:?}");
+    assert!(set("300k").status.success());
+
+    let seeds: Vec<String> = (0..HOSTS).map(|host| web.host_url(host, "/")).collect();
+    let flags = ["crawl", "--json", "--name", "slow", "--delay", "0", "--connections-per-host", "1"];
+    let words: Vec<&str> = flags.into_iter().chain(ALLOW_LOOPBACK).chain(seeds.iter().map(String::as_str)).collect();
+    let (crawled, said) = std::thread::scope(|scope| {
+        let crawling = scope.spawn(|| monitor.run(&words));
+        let mut said = false;
+        while !crawling.is_finished() {
+            said |= limit(&shown(&monitor, &name), "hosts")["at"] == "bandwidth";
+        }
+        (crawling.join().expect("the command is run"), said)
+    });
+    assert!(crawled.status.success(), "{crawled:?}");
+    let summary: Value = serde_json::from_slice(&crawled.stdout).expect("a summary");
+    let bytes = summary["bytes"].as_u64().expect("bytes are counted") as usize;
+    assert!(bytes > HOSTS * 12 * PAGE_BYTES, "{summary}");
+    let requests = web.requests();
+    let times = || requests.iter().map(|request| request.at);
+    let took = times().max().expect("pages were fetched") - times().min().expect("pages were fetched");
+    // A second is saved up at the start, and each host may have had a page under way when the last one began.
+    let at_least = Duration::from_secs_f64((bytes - RATE - HOSTS * PAGE_BYTES) as f64 / RATE as f64);
+    assert!(took >= at_least, "{bytes} bytes came in {took:?}, in less than {at_least:?}");
+    assert!(said, "the node says what it is at");
+}

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{ANALYSIS, CONVERTERS, HOSTS};
 
 const MAX_LOG_BYTES: usize = 500;
+/// With less, a page would take minutes.
+const MIN_BANDWIDTH: u64 = 1_000;
 
 /// What is `None` is as the node's own settings have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +19,9 @@ pub struct Settings {
     analysis: Option<Range>,
     #[serde(default)]
     converters: Option<Range>,
+    /// Bytes per second.
+    #[serde(default)]
+    bandwidth: Option<u64>,
 }
 
 /// From the lowest to the highest, both included.
@@ -33,6 +38,7 @@ impl Settings {
                 name if name == HOSTS.0 => settings.hosts = None,
                 name if name == ANALYSIS.0 => settings.analysis = None,
                 name if name == CONVERTERS.0 => settings.converters = None,
+                "bandwidth" => settings.bandwidth = None,
                 other => return Err(format!("there is no setting {other:?} of a node")),
             }
         }
@@ -42,6 +48,14 @@ impl Settings {
             }
             seine_common::config::log_directives(&log).map_err(|problem| format!("log: {problem}"))?;
             settings.log = Some(log);
+        }
+        if let Some(bandwidth) = by.bandwidth {
+            if bandwidth < MIN_BANDWIDTH {
+                return Err(format!(
+                    "bandwidth: {bandwidth} bytes per second are too few; use at least {MIN_BANDWIDTH}"
+                ));
+            }
+            settings.bandwidth = Some(bandwidth);
         }
         let limits = [
             (HOSTS, by.hosts, &mut settings.hosts),
@@ -63,6 +77,7 @@ impl Settings {
             hosts: bounds(self.hosts),
             analysis: bounds(self.analysis),
             converters: bounds(self.converters),
+            bandwidth: self.bandwidth,
         }
     }
 }
@@ -87,6 +102,15 @@ mod tests {
         assert_eq!(set.changed(NodeSettings::default(), &["log".to_owned()]).unwrap(), Settings::default());
         assert!(set.changed(log("loud"), &[]).unwrap_err().contains("loud"));
         assert!(set.changed(NodeSettings::default(), &["speed".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn a_bandwidth_with_which_nothing_would_come_is_refused() {
+        let rate = |bandwidth| NodeSettings { bandwidth: Some(bandwidth), ..NodeSettings::default() };
+        let set = Settings::default().changed(rate(2_000_000), &[]).unwrap();
+        assert_eq!(set.to_message(), rate(2_000_000));
+        assert!(set.changed(rate(10), &[]).unwrap_err().contains("10 bytes"));
+        assert_eq!(set.changed(NodeSettings::default(), &["bandwidth".to_owned()]).unwrap(), Settings::default());
     }
 
     #[test]
