@@ -1,15 +1,15 @@
-"""Follows every link of one host with Scrapy, and does nothing else with the pages."""
+"""Follows every link of the given hosts with Scrapy, and does nothing else with the pages."""
 
 from urllib.parse import urlsplit
 
 import scrapy
+from scrapy.http import TextResponse
 
 
 class SiteSpider(scrapy.Spider):
     name = "site"
+    # How many requests at a time are under way is said on the command line.
     custom_settings = {
-        "CONCURRENT_REQUESTS": 16,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
         "ROBOTSTXT_OBEY": True,
         "COOKIES_ENABLED": False,
@@ -17,13 +17,15 @@ class SiteSpider(scrapy.Spider):
         "LOG_LEVEL": "ERROR",
     }
 
-    def __init__(self, home, **kwargs):
+    def __init__(self, homes, **kwargs):
         super().__init__(**kwargs)
-        self.start_urls = [home]
-        self.host = urlsplit(home).netloc
+        self.start_urls = homes.split()
+        self.hosts = {urlsplit(home).netloc for home in self.start_urls}
 
     def parse(self, response):
+        if not isinstance(response, TextResponse):
+            return
         for href in response.css("a::attr(href)").getall():
             url = response.urljoin(href)
-            if urlsplit(url).netloc == self.host:
+            if urlsplit(url).netloc in self.hosts:
                 yield scrapy.Request(url)

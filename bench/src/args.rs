@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
+use crate::real::RowName;
 use crate::seine::Contender;
 
 /// Crawls a test web on this machine and prints what it cost, beside Scrapy and wget2.
@@ -21,8 +22,8 @@ pub struct Args {
     /// Flags for its crawls besides those of the bench, such as "--connections-per-host 4"
     #[arg(long, value_name = "FLAGS", default_value = "", allow_hyphen_values = true)]
     pub flags: String,
-    /// Compare with this seine program instead: whole crawls in turns, medians and ratios; with `--only cluster-cost` by
-    /// five processes each
+    /// Compare with this seine program instead: whole crawls in turns, medians and ratios; with `--only real` of each of its
+    /// rows, with `--only cluster-cost` by five processes each
     #[arg(long, value_name = "PROGRAM")]
     pub against: Option<PathBuf>,
     /// Flags for the crawls of the program compared with
@@ -37,6 +38,18 @@ pub struct Args {
     /// Where the figures are written as JSON
     #[arg(long, default_value = "output/bench.json")]
     pub output: PathBuf,
+    /// Rows of the part `real` to run, separated by commas; all by default
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub row: Vec<RowName>,
+    /// Crawl the rows of the part `real` under perf, and leave one recording each in this directory
+    #[arg(long, value_name = "DIR")]
+    pub profile: Option<PathBuf>,
+    /// Run the part `real` without other crawlers
+    #[arg(long)]
+    pub no_peers: bool,
+    /// Hosts of the row `hosts`
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u8).range(1..=250))]
+    pub hosts: u8,
     /// URLs that the frontier takes in
     #[arg(long, default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
     pub frontier_urls: u64,
@@ -55,6 +68,7 @@ pub struct Args {
 pub enum Part {
     Seine,
     Peers,
+    Real,
     Stages,
     Frontier,
     Refresh,
@@ -71,6 +85,10 @@ pub enum Part {
 impl Args {
     pub fn wants(&self, part: Part) -> bool {
         self.only.is_none_or(|only| only == part)
+    }
+
+    pub fn wants_row(&self, row: RowName) -> bool {
+        if self.row.is_empty() { row != RowName::Long } else { self.row.contains(&row) }
     }
 
     /// The program to measure, with its flags.

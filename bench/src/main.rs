@@ -3,13 +3,14 @@
 //! The test web runs in this process ([`web`]) and records every request. Everything that is measured is a child process
 //! of its own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for
 //! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
+//! [`real`] crawls real documentation behind nginx beside other crawlers.
 //! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
 //! many hosts of which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and
 //! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found, [`idle_connections`] what clients cost
 //! that only hold connections. [`cluster_cost`] crawls by five processes, [`scaling`] by one, two and four collectors, and
 //! [`chaos`] by a cluster whose processes are killed. [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`] runs
 //! a child and reads what it cost, [`report`] holds the figures, [`table`]
-//! prints them. All traffic stays on 127.0.0.1, every step has a time limit, and all files are in one directory that is
+//! prints them. All traffic stays on 127.0.0.0/8, every step has a time limit, and all files are in one directory that is
 //! removed at the end, also after Ctrl-C.
 
 mod args;
@@ -18,6 +19,7 @@ mod measure;
 mod seine;
 mod pairs;
 mod peers;
+mod real;
 mod stages;
 mod frontier;
 mod refresh_simulation;
@@ -90,6 +92,10 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     if let Some(against) = &args.against {
         let against = Contender::new(against.clone(), &args.against_flags);
         let (now, pairs, work) = (args.contender()?, args.pairs, work.path());
+        if args.only == Some(Part::Real) {
+            report.real = real::compare(args, &now, &against, work, &mut report.remarks).await?;
+            return Ok(report);
+        }
         report.pairs = match args.only {
             Some(Part::ClusterCost) => pairs::compare(&web, &now, &against, pairs, work, cluster_cost::crawl).await?,
             _ => pairs::compare(&web, &now, &against, pairs, work, seine::crawl).await?,
@@ -101,6 +107,9 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     }
     if args.wants(Part::Peers) {
         report.peers = peers::crawl(&web, work.path(), &mut report.remarks).await;
+    }
+    if args.wants(Part::Real) {
+        report.real = real::run(args, work.path(), &mut report.remarks).await?;
     }
     if args.wants(Part::Stages) {
         report.stages = stages::run_in_child(&web, work.path()).await?;

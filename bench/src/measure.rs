@@ -2,13 +2,14 @@
 //!
 //! The kernel's own figures, from `/proc`: CPU time (user and system, all threads, and its own children) from `stat`, which can still
 //! be read when the process has ended and nobody has waited for it, so the last reading is complete; peak memory
-//! (`VmHWM`, and the highest `RssAnon` seen) from `status`, last read at most one interval before the end. A child never outlives its measurement.
+//! (`VmHWM`, and the highest `RssAnon` seen) from `status`, last read at most one interval before the end. All readings are
+//! kept with their times ([`Sample`]), so that a part of a run can be looked at afterwards. A child never outlives its measurement.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
@@ -30,8 +31,22 @@ pub struct Cost {
     pub peak_anon_mb: f64,
 }
 
+/// What was read of a running process at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Seconds since 1970, as in servers' logs.
+    pub at: f64,
+    /// Since its start.
+    pub cpu_seconds: f64,
+    /// That all processes of the machine used since it was switched on.
+    pub machine_cpu_seconds: f64,
+    pub anon_mb: f64,
+}
+
 pub struct Finished {
     pub cost: Cost,
+    /// By time; the first is of the start, when nothing had been used.
+    pub samples: Vec<Sample>,
     pub stdout: String,
     /// None when the time was up and it was killed.
     pub status: Option<ExitStatus>,
@@ -42,14 +57,32 @@ pub struct Finished {
 impl Finished {
     /// An error with what the child said, unless it ended by itself and well.
     pub fn must_succeed(self) -> anyhow::Result<Self> {
+        self.must_end_with(&[0])
+    }
+
+    /// The same for programs of which other exit codes mean no failure either.
+    pub fn must_end_with(self, codes: &[i32]) -> anyhow::Result<Self> {
         let end = match self.status {
-            Some(status) if status.success() => return Ok(self),
+            Some(status) if status.code().is_some_and(|code| codes.contains(&code)) => return Ok(self),
             Some(status) => format!("ended with {status}"),
             None => "was stopped because its time was up".to_owned(),
         };
         let from = self.stderr.len().saturating_sub(SHOWN_CHARS);
         let said = self.stderr.get(self.stderr.ceil_char_boundary(from)..).unwrap_or_default();
         bail!("{} {end} after {:.1} s; it said: {}", self.name, self.cost.seconds, said.trim());
+    }
+}
+
+impl Finished {
+    /// Cores that all processes of the machine kept busy meanwhile, this one and the server among them.
+    pub fn machine_cores(&self) -> f64 {
+        let used = |sample: Option<&Sample>| sample.map_or(0.0, |sample| sample.machine_cpu_seconds);
+        (used(self.samples.last()) - used(self.samples.first())) / self.cost.seconds
+    }
+
+    /// When it had ended, in seconds since 1970.
+    pub fn ended_at(&self) -> f64 {
+        self.samples.last().map_or(f64::NAN, |sample| sample.at)
     }
 }
 
@@ -61,19 +94,37 @@ pub async fn run(name: &str, command: &mut Command, directory: &Path, limit: Dur
     let child = command.spawn().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let mut child = KilledOnDrop(child);
     let mut cost = Cost::default();
+    let mut samples = vec![Sample::now(0.0, 0.0)?];
     let mut ended = false;
     while !ended && started.elapsed() < limit {
         tokio::time::sleep(READING_INTERVAL).await;
-        ended = read(child.0.id(), &mut cost)?;
+        let anon_mb;
+        (ended, anon_mb) = read(child.0.id(), &mut cost)?;
         cost.seconds = started.elapsed().as_secs_f64();
+        samples.push(Sample::now(cost.cpu_seconds, anon_mb)?);
     }
     let status = if ended { Some(child.0.wait()?) } else { None };
     drop(child);
     let text = |path| Ok::<_, io::Error>(String::from_utf8_lossy(&fs::read(path)?).into_owned());
-    Ok(Finished { cost, stdout: text(&out)?, stderr: text(&err)?, status, name: name.to_owned() })
+    Ok(Finished { cost, samples, stdout: text(&out)?, stderr: text(&err)?, status, name: name.to_owned() })
+}
+
+impl Sample {
+    fn now(cpu_seconds: f64, anon_mb: f64) -> anyhow::Result<Self> {
+        Ok(Self { at: unix_seconds(), cpu_seconds, machine_cpu_seconds: machine_cpu_seconds()?, anon_mb })
+    }
+}
+
+fn unix_seconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 impl Cost {
+    /// Cores that it kept busy.
+    pub fn cores(&self) -> f64 {
+        self.cpu_seconds / self.seconds
+    }
+
     /// Adds the cost of another process that ran at the same time.
     pub fn add(&mut self, other: &Self) {
         self.cpu_seconds += other.cpu_seconds;
@@ -109,18 +160,27 @@ pub fn bytes_below(directory: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-/// Brings the cost up to date; true when the process has ended.
-fn read(pid: u32, cost: &mut Cost) -> anyhow::Result<bool> {
+/// CPU seconds of all processes, whatever is not idle or waiting for a disk.
+fn machine_cpu_seconds() -> anyhow::Result<f64> {
+    let text = fs::read_to_string("/proc/stat")?;
+    let line = text.lines().next().unwrap_or_default();
+    let ticks: Vec<u64> = line.split_whitespace().skip(1).map_while(|field| field.parse().ok()).collect();
+    let busy = |kind: usize| ticks.get(kind).copied().unwrap_or(0);
+    // user, nice, system; then idle and iowait; irq, softirq. The rest are other machines' or counted in user.
+    Ok([0, 1, 2, 5, 6].map(busy).iter().sum::<u64>() as f64 / TICKS_PER_SECOND)
+}
+
+/// Brings the cost up to date; true when the process has ended, and its anonymous memory of now in MB.
+fn read(pid: u32, cost: &mut Cost) -> anyhow::Result<(bool, f64)> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let stat = Stat::read(&pid.to_string())?;
     cost.cpu_seconds = stat.cpu_seconds;
     // Absent once the process has ended.
-    for (name, peak) in [("VmHWM:", &mut cost.peak_rss_mb), ("RssAnon:", &mut cost.peak_anon_mb)] {
-        if let Some(megabytes) = megabytes(&status, name)? {
-            *peak = peak.max(megabytes);
-        }
-    }
-    Ok(stat.ended)
+    let rss = megabytes(&status, "VmHWM:")?.unwrap_or(0.0);
+    let anon = megabytes(&status, "RssAnon:")?.unwrap_or(0.0);
+    cost.peak_rss_mb = cost.peak_rss_mb.max(rss);
+    cost.peak_anon_mb = cost.peak_anon_mb.max(anon);
+    Ok((stat.ended, anon))
 }
 
 /// A line of `/proc/PID/status`, such as `VmRSS:     1024 kB`, in MB.

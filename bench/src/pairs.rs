@@ -9,24 +9,23 @@ use serde::Serialize;
 
 use crate::report::CrawlerRun;
 use crate::seine::Contender;
-use crate::web::TestWeb;
 
 /// One crawl by each program, one right after the other.
 #[derive(Debug, Serialize)]
-pub struct Pair {
-    pub before: CrawlerRun,
-    pub now: CrawlerRun,
+pub struct Pair<R = CrawlerRun> {
+    pub before: R,
+    pub now: R,
 }
 
 /// Crawls in the way that the last argument does.
-pub async fn compare(
-    web: &TestWeb,
+pub async fn compare<W, R>(
+    web: &W,
     now: &Contender,
     before: &Contender,
     pairs: u32,
     work: &Path,
-    crawl: impl AsyncFn(&TestWeb, &Contender, &Path) -> anyhow::Result<CrawlerRun>,
-) -> anyhow::Result<Vec<Pair>> {
+    crawl: impl AsyncFn(&W, &Contender, &Path) -> anyhow::Result<R>,
+) -> anyhow::Result<Vec<Pair<R>>> {
     let mut done = Vec::new();
     for pair in 0..pairs {
         eprintln!("pair {} of {pairs}", pair + 1);
@@ -43,9 +42,9 @@ pub async fn compare(
 }
 
 /// A figure of a crawl: its name, how it is read, and the digits that are worth printing.
-type Figure = (&'static str, fn(&CrawlerRun) -> f64, usize);
+pub type Figure<R> = (&'static str, fn(&R) -> f64, usize);
 
-const FIGURES: [Figure; 4] = [
+pub const FIGURES: [Figure<CrawlerRun>; 4] = [
     ("pages/s", CrawlerRun::pages_per_second, 0),
     ("CPU s/1000 pages", CrawlerRun::cpu_per_1000, 2),
     ("anonymous memory MB", |run| run.cost.peak_anon_mb, 0),
@@ -53,10 +52,10 @@ const FIGURES: [Figure; 4] = [
 ];
 
 /// A line per figure: the medians, and each pair's ratio.
-pub fn rows(pairs: &[Pair]) -> Vec<Vec<String>> {
+pub fn rows<R>(pairs: &[Pair<R>], figures: &[Figure<R>]) -> Vec<Vec<String>> {
     let head = ["crawls in turns, medians", "before", "now", "ratio", "ratios of the pairs"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (name, figure, digits) in FIGURES {
+    for &(name, figure, digits) in figures {
         let before = median(pairs.iter().map(|pair| figure(&pair.before)));
         let now = median(pairs.iter().map(|pair| figure(&pair.now)));
         let ratios: Vec<f64> = pairs.iter().map(|pair| figure(&pair.now) / figure(&pair.before)).collect();
@@ -106,7 +105,7 @@ mod tests {
     fn one_disturbed_pair_does_not_move_the_ratio() {
         let pairs = [(2.0, 1.0, 1.0), (2.0, 1.0, 1.0), (2.0, 9.0, 30.0)]
             .map(|(before, now, cpu)| Pair { before: run(before, 2.0), now: run(now, cpu) });
-        let rows = rows(&pairs);
+        let rows = rows(&pairs, &FIGURES);
         assert_eq!(rows[1][..4], ["pages/s, 3 pairs", "500", "1000", "2.000"]);
         assert_eq!(rows[2][..4], ["CPU s/1000 pages, 3 pairs", "2.00", "1.00", "0.500"]);
         assert_eq!(rows[3][3..], ["1.000", "1.000 1.000 1.000"]);

@@ -8,6 +8,7 @@ use crate::frontier::FrontierReport;
 use crate::idle_connections::IdleConnections;
 use crate::measure::Cost;
 use crate::pairs::Pair;
+use crate::real::RowReport;
 use crate::refresh_simulation::PolicyResult;
 use crate::scaling::Scaling;
 use crate::search::SearchReport;
@@ -26,6 +27,8 @@ pub struct Report {
     pub peers: Vec<CrawlerRun>,
     /// Crawls by two programs in turns.
     pub pairs: Vec<Pair>,
+    /// On real pages, and on made ones as a real web has them.
+    pub real: Vec<RowReport>,
     pub stages: Vec<Stage>,
     pub frontier: Option<FrontierReport>,
     pub refresh: Vec<PolicyResult>,
@@ -75,6 +78,7 @@ impl Report {
             cluster: None,
             peers: Vec::new(),
             pairs: Vec::new(),
+            real: Vec::new(),
             stages: Vec::new(),
             frontier: None,
             refresh: Vec::new(),

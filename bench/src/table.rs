@@ -31,7 +31,11 @@ pub fn render(report: &Report) -> String {
     }
     if !report.pairs.is_empty() {
         text.push('\n');
-        text.push_str(&aligned(&pairs::rows(&report.pairs)));
+        text.push_str(&aligned(&pairs::rows(&report.pairs, &pairs::FIGURES)));
+    }
+    for row in &report.real {
+        text.push('\n');
+        text.push_str(&row.text());
     }
     if !report.stages.is_empty() {
         text.push('\n');
@@ -280,7 +284,7 @@ fn scaling(speeds: &[Scaling]) -> Vec<Vec<String>> {
 }
 
 /// The first column to the left, as text; the others to the right, as numbers.
-fn aligned(rows: &[Vec<String>]) -> String {
+pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));

@@ -38,11 +38,6 @@ impl TestWeb {
         self.web.url("/")
     }
 
-    /// `127.0.0.1:PORT`
-    pub fn authority(&self) -> String {
-        self.web.addr().to_string()
-    }
-
     pub fn pages(&self) -> u32 {
         self.web.config().pages
     }
