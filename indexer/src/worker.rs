@@ -1,7 +1,7 @@
 //! The thread that applies batches of the log and decides when to commit.
 //!
-//! A commit happens when the oldest uncommitted entry is as old as the interval, when a flush asks for an offset that
-//! has been applied, and at the end. The thread ends when all senders of its channel are gone, after a last commit, or
+//! A commit happens when the [schedule](CommitSchedule) says so, when a flush asks for an offset that has been applied, and at
+//! the end. The thread ends when all senders of its channel are gone, after a last commit, or
 //! when the index fails; then what was not committed is followed again from the checkpoint.
 
 use std::time::Duration;
@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::checkpoint::{Checkpoint, LogProgress, covers};
+use crate::commit_schedule::CommitSchedule;
 use crate::entry::Entry;
 use crate::error::IndexerError;
 use crate::metrics;
@@ -21,10 +22,12 @@ use crate::writer::DocumentWriter;
 /// Batches that may wait for the thread; each is as large as the filesaver makes it.
 pub const WAITING_COMMANDS: usize = 2;
 
-/// Pages that are written again at a time for what others say of them, while new ones come and while none do.
+/// Pages that are written again at a time for what others say of them, while new ones come and while none do. None are while a
+/// crawl is hot: what others say of a page would change again with the next pages.
 const REWRITTEN_WHILE_BUSY: usize = 50;
 const REWRITTEN_WHILE_IDLE: usize = 500;
-/// How long the end may wait for work that nobody waits for.
+/// How long the end may wait for work that nobody waits for, as a part of the time until then and at most.
+const LAST_WORK_PART: u32 = 10;
 const LAST_WORK_TAKES: Duration = Duration::from_secs(1);
 
 pub enum Command {
@@ -40,12 +43,10 @@ pub struct Worker {
     writer: DocumentWriter,
     commands: mpsc::Receiver<Command>,
     progress: watch::Sender<Checkpoint>,
-    commit_interval: Duration,
-    commit_at: Option<Instant>,
-    /// Whether anything came since the last time.
-    is_busy: bool,
+    schedule: CommitSchedule,
     flushes: Vec<(String, u64)>,
     traced: Traced,
+    started: Instant,
 }
 
 impl Worker {
@@ -55,17 +56,18 @@ impl Worker {
         progress: watch::Sender<Checkpoint>,
         commit_interval: Duration,
     ) -> Self {
+        let mut schedule = CommitSchedule::new(commit_interval);
         // The last process may have left work that nobody waits for.
-        let commit_at = Some(Instant::now() + commit_interval);
+        schedule.begin(Instant::now());
         let (flushes, traced) = Default::default();
-        Self { writer, commands, progress, commit_interval, commit_at, is_busy: false, flushes, traced }
+        Self { writer, commands, progress, schedule, flushes, traced, started: Instant::now() }
     }
 
     /// Blocks until the end; must run on a thread of its own that knows the runtime.
     pub fn run(mut self) -> Result<(), IndexerError> {
         let runtime = Handle::current();
         loop {
-            let commit_at = self.commit_at;
+            let commit_at = self.schedule.due();
             let commands = &mut self.commands;
             let next = runtime.block_on(async {
                 match commit_at {
@@ -90,7 +92,7 @@ impl Worker {
                     self.writer.apply(entry)?;
                 }
                 self.writer.advance(&log_id, reached);
-                self.is_busy = true;
+                self.schedule.applied(count, Instant::now());
                 metrics::applied(count);
             }
             Command::Restart { log_id, done } => {
@@ -104,8 +106,9 @@ impl Worker {
         let checkpoint = self.writer.checkpoint();
         let flush_now = self.flushes.iter().any(|(log_id, until)| covers(checkpoint, log_id, *until));
         if self.writer.has_uncommitted() {
-            let commit_at = *self.commit_at.get_or_insert_with(|| Instant::now() + self.commit_interval);
-            if flush_now || commit_at <= Instant::now() {
+            let now = Instant::now();
+            self.schedule.begin(now);
+            if flush_now || self.schedule.due().is_some_and(|due| due <= now) {
                 self.go_on()?;
             }
         } else if flush_now {
@@ -116,20 +119,31 @@ impl Worker {
 
     /// Commits what came, and does some of the work that nobody waits for.
     fn go_on(&mut self) -> Result<(), IndexerError> {
+        let is_busy = self.schedule.is_busy();
+        let is_hot = self.schedule.done(Instant::now());
+        // Before the commit, which looks for segments to merge.
+        self.writer.set_hot(is_hot);
         if self.writer.has_uncommitted() {
             self.commit()?;
+        } else {
+            self.writer.merge()?;
         }
-        let most = if std::mem::take(&mut self.is_busy) { REWRITTEN_WHILE_BUSY } else { REWRITTEN_WHILE_IDLE };
-        self.writer.fold_anchors(most)?;
-        let more = self.writer.has_uncommitted() || self.writer.has_lazy_work();
-        self.commit_at = more.then(|| Instant::now() + self.commit_interval);
+        match (is_hot, is_busy) {
+            (true, _) => {}
+            (false, true) => self.writer.fold_anchors(REWRITTEN_WHILE_BUSY)?,
+            (false, false) => self.writer.fold_anchors(REWRITTEN_WHILE_IDLE)?,
+        }
+        // Once more after anything came, for what is done only while nothing does.
+        if is_busy || self.writer.has_uncommitted() || self.writer.has_lazy_work() {
+            self.schedule.begin(Instant::now());
+        }
         Ok(())
     }
 
     /// Commits what came. What nobody waits for is done as far as a short while allows, because a crawl may be all that
     /// ever runs on these data; the rest is done when they are opened again.
     fn finish(&mut self) -> Result<(), IndexerError> {
-        let until = Instant::now() + LAST_WORK_TAKES;
+        let until = Instant::now() + (self.started.elapsed() / LAST_WORK_PART).min(LAST_WORK_TAKES);
         loop {
             if self.writer.has_uncommitted() {
                 self.commit()?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::document_id::DocumentId;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::IndexWriterOptions;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
 use crate::IndexerConfig;
@@ -27,6 +27,7 @@ use crate::error::IndexerError;
 use crate::fold::{self, Uncommitted};
 use crate::known_pages::{Form, Known, KnownPages};
 use crate::likeness::Likeness;
+use crate::merging::Merging;
 use crate::publish;
 use crate::schema::{self, Fields};
 use crate::stored;
@@ -37,15 +38,6 @@ const WAITING_BYTES: usize = 8 << 20;
 const STALLED_AFTER: Duration = Duration::from_secs(120);
 /// tantivy's smallest arena per thread.
 const MIN_ARENA_BYTES: usize = 15_000_000;
-/// Segments of like size that are merged into one: fewer would rewrite documents more often, more would slow searches.
-const SEGMENTS_PER_MERGE: usize = 10;
-/// Segments of fewer documents than this count as of like size.
-const SMALL_SEGMENT_DOCUMENTS: u32 = 500;
-/// Larger segments are left alone: rewriting them costs more than searching them apart.
-const LARGEST_MERGED_DOCUMENTS: usize = 100_000;
-/// A segment with a larger share of dead documents is rewritten.
-const DEAD_SHARE_BEFORE_REWRITE: f32 = 0.4;
-
 /// Pages that are looked at at a time for what others say of them.
 const LOOKED_AT_FOR_ANCHORS: usize = 10_000;
 
@@ -69,6 +61,7 @@ pub struct DocumentWriter {
     /// Whether the checkpoint has moved since the last commit.
     moved: bool,
     waiting: Arc<Budget>,
+    merging: Merging,
 }
 
 impl DocumentWriter {
@@ -84,7 +77,8 @@ impl DocumentWriter {
             .memory_budget_per_thread((config.memory_bytes / threads).max(MIN_ARENA_BYTES))
             .build();
         let writer = index.writer_with_options(options).map_err(failed())?;
-        writer.set_merge_policy(Box::new(merge_policy()));
+        let merging = Merging::default();
+        writer.set_merge_policy(Box::new(merging.clone()));
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(failed())?;
         let mut this = Self {
             path: path.to_owned(),
@@ -99,6 +93,7 @@ impl DocumentWriter {
             checkpoint,
             moved: false,
             waiting: Budget::new(WAITING_BYTES),
+            merging,
         };
         this.reload()?;
         this.settle()?;
@@ -262,6 +257,21 @@ impl DocumentWriter {
         self.links_changed || self.anchors_from.is_some()
     }
 
+    /// Segments are merged from now on, or not while a hot crawl needs the cores.
+    pub fn set_hot(&self, is_hot: bool) {
+        self.merging.set_hot(is_hot);
+    }
+
+    /// Merges what was left while it was hot. Merges go on by themselves, on a thread of their own.
+    pub fn merge(&mut self) -> Result<(), IndexerError> {
+        let segments = self.reader.searcher().index().searchable_segment_metas();
+        if self.merging.has_work(&segments.map_err(IndexerError::index(&self.path))?) {
+            // It is at a commit that they are looked for.
+            self.commit_applied()?;
+        }
+        Ok(())
+    }
+
     fn writer(&self) -> &IndexWriter<PageDocument> {
         self.writer.as_ref().expect(WHILE_LIVING)
     }
@@ -292,15 +302,6 @@ pub(crate) fn read_progress(index: &Index, path: &Path) -> Result<Option<Progres
         Some(payload) => Progress::decode(&payload),
         None => metas.segments.is_empty().then(Progress::default),
     })
-}
-
-fn merge_policy() -> LogMergePolicy {
-    let mut policy = LogMergePolicy::default();
-    policy.set_min_num_segments(SEGMENTS_PER_MERGE);
-    policy.set_min_layer_size(SMALL_SEGMENT_DOCUMENTS);
-    policy.set_max_docs_before_merge(LARGEST_MERGED_DOCUMENTS);
-    policy.set_del_docs_ratio_before_merge(DEAD_SHARE_BEFORE_REWRITE);
-    policy
 }
 
 #[cfg(test)]
