@@ -10,7 +10,7 @@ use seine_common::host::HostKey;
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, IndexSettings};
 
-use crate::tokenizer::{TOKENIZER, WordTokenizer};
+use crate::tokenizer::{self, TOKENIZER};
 
 /// Names of the columns that are read by name.
 pub const HOST: &str = "host";
@@ -158,7 +158,7 @@ pub fn settings() -> IndexSettings {
 
 /// Makes the words of the schema known to an index that was opened or created.
 pub fn register_tokenizer(index: &Index) {
-    index.tokenizers().register(TOKENIZER, WordTokenizer::analyzer());
+    index.tokenizers().register(TOKENIZER, tokenizer::analyzer());
 }
 
 /// The host and every domain above it: `a.b.example:8080` → itself, `b.example:8080`, `example:8080`.

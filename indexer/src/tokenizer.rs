@@ -2,7 +2,8 @@
 //!
 //! [`scan`] finds words, compounds and runs; words are folded ([`fold`]) and lose the endings of the text's language
 //! ([`language`]); runs of scripts without spaces become pairs of characters and dictionary words ([`cjk`]).
-//! [`WordTokenizer`] gives the terms of a document, [`query`] what somebody's words mean as terms.
+//! The rules are in [`cut`]. [`WordTokenizer`] gives terms in the order of the text, [`grouped`] all of a document in the order in
+//! which they are indexed fastest, [`query`] what somebody's words mean as terms.
 //!
 //! A word gives its *stem* as a term, and where that is another than the folded word, the word itself behind a
 //! [`WORD_SIGN`] at the same position: so all forms of a word share one list, and each form can still be told apart, for
@@ -17,6 +18,8 @@ mod cjk;
 mod czech;
 mod language;
 mod stem_cache;
+mod cut;
+mod grouped;
 pub mod query;
 #[cfg(test)]
 mod tests;
@@ -28,8 +31,8 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 pub use fold::fold_into;
 pub use language::{Language, mark, unmarked};
 
-use cjk::{RunTerm, Script};
-use scan::{Piece, Scanner};
+use cut::{Cutter, Scratch, Terms};
+use grouped::DocumentTokenizer;
 use stem_cache::StemCache;
 
 /// Name in the schema. It carries a number: an index cut by older rules is then seen to be another one, and made anew.
@@ -47,18 +50,17 @@ pub struct WordTokenizer {
     /// `None`: each text is marked with its language.
     language: Option<Language>,
     token: Token,
-    buffers: Buffers,
+    queue: Queue,
+    scratch: Scratch,
 }
 
-/// What is kept from word to word, and from text to text.
+/// Terms found and not given yet, and what is kept from word to word, and from text to text.
 #[derive(Clone, Default)]
-struct Buffers {
+struct Queue {
     stems: StemCache,
     lower: String,
     folded: String,
-    parts: Vec<Range<usize>>,
-    run: Vec<RunTerm>,
-    /// Terms found and not given yet, from `given` on; the strings behind them are reused.
+    /// From `given` to `found`; the strings behind them are reused.
     waiting: Vec<Token>,
     given: usize,
     found: usize,
@@ -78,11 +80,11 @@ impl WordTokenizer {
     pub fn set_language(&mut self, language: Language) {
         self.language = Some(language);
     }
+}
 
-    /// In the form that tantivy registers.
-    pub fn analyzer() -> TextAnalyzer {
-        TextAnalyzer::from(Self::marked())
-    }
+/// For documents, in the form that tantivy registers.
+pub fn analyzer() -> TextAnalyzer {
+    TextAnalyzer::from(DocumentTokenizer::default())
 }
 
 impl Tokenizer for WordTokenizer {
@@ -90,61 +92,28 @@ impl Tokenizer for WordTokenizer {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream<'a> {
         self.token.reset();
-        (self.buffers.given, self.buffers.found) = (0, 0);
-        let (language, start) = match self.language {
-            Some(language) => (language, 0),
-            None => {
-                let (language, unmarked) = unmarked(text);
-                (language, text.len() - unmarked.len())
-            }
-        };
-        WordStream {
-            text,
-            scanner: Scanner::new(text, start),
-            language,
-            position: 0,
-            rest_of_run: None,
-            token: &mut self.token,
-            buffers: &mut self.buffers,
-        }
+        (self.queue.given, self.queue.found) = (0, 0);
+        let cutter = Cutter::new(text, self.language, &mut self.scratch);
+        WordStream { cutter, token: &mut self.token, queue: &mut self.queue }
     }
 }
 
 pub struct WordStream<'a> {
-    text: &'a str,
-    scanner: Scanner<'a>,
-    language: Language,
-    /// Of the next piece.
-    position: usize,
-    /// What a long run has left to cut.
-    rest_of_run: Option<(Range<usize>, Script)>,
+    cutter: Cutter<'a>,
     token: &'a mut Token,
-    buffers: &'a mut Buffers,
+    queue: &'a mut Queue,
 }
 
 impl TokenStream for WordStream<'_> {
     fn advance(&mut self) -> bool {
-        while self.buffers.given == self.buffers.found {
-            (self.buffers.given, self.buffers.found) = (0, 0);
-            if let Some((rest, script)) = self.rest_of_run.take() {
-                self.run(rest, script);
-                continue;
-            }
-            match self.scanner.next() {
-                None => return false,
-                Some(Piece::Word { range, ascii }) => {
-                    self.word(range, ascii);
-                    self.position += 1;
-                }
-                Some(Piece::Compound(range)) => {
-                    self.compound(range);
-                    self.position += 1;
-                }
-                Some(Piece::Run { range, script }) => self.run(range, script),
+        while self.queue.given == self.queue.found {
+            (self.queue.given, self.queue.found) = (0, 0);
+            if !self.cutter.next(self.queue) {
+                return false;
             }
         }
-        std::mem::swap(self.token, &mut self.buffers.waiting[self.buffers.given]);
-        self.buffers.given += 1;
+        std::mem::swap(self.token, &mut self.queue.waiting[self.queue.given]);
+        self.queue.given += 1;
         true
     }
 
@@ -157,55 +126,22 @@ impl TokenStream for WordStream<'_> {
     }
 }
 
-impl WordStream<'_> {
-    fn word(&mut self, range: Range<usize>, ascii: bool) {
-        let buffers = &mut *self.buffers;
-        normalise(&self.text[range.clone()], ascii, &mut buffers.lower, &mut buffers.folded);
-        let lower = if ascii { &buffers.folded } else { &buffers.lower };
-        let stem = buffers.stems.stem(self.language, lower, &buffers.folded);
-        let differs = stem != buffers.folded;
-        put(&mut buffers.waiting, &mut buffers.found, &range, self.position).push_str(stem);
+impl Terms for Queue {
+    fn word(&mut self, word: &str, ascii: bool, language: Language, at: &Range<usize>, position: usize) {
+        normalise(word, ascii, &mut self.lower, &mut self.folded);
+        let lower = if ascii { &self.folded } else { &self.lower };
+        let stem = self.stems.stem(language, lower, &self.folded);
+        let differs = stem != self.folded;
+        put(&mut self.waiting, &mut self.found, at, position).push_str(stem);
         if differs {
-            let text = put(&mut buffers.waiting, &mut buffers.found, &range, self.position);
+            let text = put(&mut self.waiting, &mut self.found, at, position);
             text.push(WORD_SIGN);
-            text.push_str(&buffers.folded);
+            text.push_str(&self.folded);
         }
     }
 
-    fn compound(&mut self, range: Range<usize>) {
-        let mut parts = std::mem::take(&mut self.buffers.parts);
-        scan::parts(self.text, &range, &mut parts);
-        // Without anything but letters and digits it is a word like others.
-        if self.text[range.clone()].bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            self.word(range, true);
-        } else {
-            let buffers = &mut *self.buffers;
-            let text = put(&mut buffers.waiting, &mut buffers.found, &range, self.position);
-            push_whole(&self.text[range], text);
-        }
-        for part in parts.drain(..) {
-            self.word(part, true);
-        }
-        self.buffers.parts = parts;
-    }
-
-    fn run(&mut self, range: Range<usize>, script: Script) {
-        let (part, next) = cjk::first_part(self.text, &range);
-        let buffers = &mut *self.buffers;
-        let places = cjk::cut(self.text, &part, script, true, &mut buffers.run);
-        for term in &buffers.run {
-            let range = term.from..term.to;
-            let text = put(&mut buffers.waiting, &mut buffers.found, &range, self.position + term.place);
-            text.push_str(&self.text[range.clone()]);
-        }
-        match next {
-            // The character in common has one place.
-            Some(next) => {
-                self.rest_of_run = Some((next..range.end, script));
-                self.position += places - 1;
-            }
-            None => self.position += places,
-        }
+    fn term(&mut self, term: &str, at: &Range<usize>, position: usize) {
+        put(&mut self.waiting, &mut self.found, at, position).push_str(term);
     }
 }
 
