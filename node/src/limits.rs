@@ -45,7 +45,7 @@ impl Limits {
         let cores = std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
         let between = |lowest, highest| Bounds { lowest, highest };
         Self {
-            hosts: Arc::new(Limit::new(between(16, 1_024), 64, HOSTS.1)),
+            hosts: Arc::new(Limit::new(between(16, 1_024), 256, HOSTS.1)),
             analysis: Arc::new(Limit::new(between(1, cores), cores, cores)),
             converters: Arc::new(Limit::new(between(1, converters.max(1)), converters, CONVERTERS.1)),
             bandwidth: Arc::default(),

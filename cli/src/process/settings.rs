@@ -1,5 +1,6 @@
 //! What the settings mean to each tier.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,6 +14,9 @@ use seine_monitor::keeper::Durability;
 use seine_node::limits::Limits;
 
 use crate::failure::{Failure, Result};
+
+/// Each writes segments of its own, which searches have to look through.
+const MOST_INDEXING_THREADS: usize = 2;
 
 pub fn monitor_config(config: &Config) -> Result<MonitorConfig> {
     Ok(MonitorConfig {
@@ -61,8 +65,8 @@ fn own_program() -> PathBuf {
 pub fn indexer_config(config: &Config) -> seine_indexer::IndexerConfig {
     seine_indexer::IndexerConfig {
         memory_bytes: config.index.memory_bytes,
+        threads: std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_INDEXING_THREADS),
         commit_interval: config.index.commit_interval,
-        ..seine_indexer::IndexerConfig::default()
     }
 }
 
