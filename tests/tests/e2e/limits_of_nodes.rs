@@ -89,8 +89,10 @@ fn no_more_comes_per_second_than_is_set_and_the_node_says_so() {
     let small = FakeWebConfig::small(12).with_port_hosts(HOSTS);
     let web = FakeWeb::start(FakeWebConfig { page_bytes: PAGE_BYTES..=PAGE_BYTES, ..small });
     let monitor = Seine::new();
-    let server = monitor.start(&["serve", "--grpc", "127.0.0.1:0"]);
-    let name = server.node();
+    let _server = monitor.start(&["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]);
+    let listed = monitor.run(&["nodes", "list", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_else(|error| panic!("{error}: {listed:?}"));
+    let name = listed[0]["id"].as_str().expect("the server is a node itself").to_owned();
     let set = |rate: &str| monitor.run(&["nodes", "set", &name, "--bandwidth", rate]);
     let wrong = set("12");
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("12 bytes"), "{wrong:?}");
