@@ -141,8 +141,9 @@ impl Worker {
     }
 
     /// Commits what came. What nobody waits for is done as far as a short while allows, because a crawl may be all that
-    /// ever runs on these data; the rest is done when they are opened again.
+    /// ever runs on these data; the rest is done when they are opened again. Segments are merged then too: whoever closes waits.
     fn finish(&mut self) -> Result<(), IndexerError> {
+        self.writer.set_hot(true);
         let until = Instant::now() + (self.started.elapsed() / LAST_WORK_PART).min(LAST_WORK_TAKES);
         loop {
             if self.writer.has_uncommitted() {
@@ -151,7 +152,8 @@ impl Worker {
             if !self.writer.has_lazy_work() || Instant::now() >= until {
                 return Ok(());
             }
-            self.writer.fold_anchors(REWRITTEN_WHILE_IDLE)?;
+            // Few at a time: writing pages again takes as long as writing them did.
+            self.writer.fold_anchors(REWRITTEN_WHILE_BUSY)?;
         }
     }
 
