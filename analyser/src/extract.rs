@@ -13,11 +13,11 @@ pub(crate) mod linked_data;
 pub(crate) mod metas;
 pub(crate) mod metadata;
 
-use html5gum::State;
 use seine_common::limits::MAX_TEXT_BYTES;
 use seine_proto::common::v1::LinkKind;
 
 use crate::parse::{Attribute, Attributes, Block, Cell, Tag};
+use crate::tokenizer::Content;
 use foreign::Foreign;
 use links::LinkCollector;
 use metadata::Metadata;
@@ -104,8 +104,8 @@ impl<'p> Extraction<'p> {
         }
     }
 
-    /// Returns how the tokenizer must read on, where not as usual.
-    pub fn start_tag(&mut self, tag: Tag, name: &[u8], self_closing: bool, attributes: &Attributes) -> Option<State> {
+    /// Returns how the content must be read, where not as usual.
+    pub fn start_tag(&mut self, tag: Tag, name: &[u8], self_closing: bool, attributes: &Attributes) -> Option<Content> {
         // One inside another is as if it were not there.
         if tag == Tag::Fallback && self.in_fallback {
             return None;
@@ -123,10 +123,10 @@ impl<'p> Extraction<'p> {
             // Its end is no end of any other: at no depth there is nothing to come back from.
             Tag::Template if self.template_depth == 0 && is_shadow_root(attributes) => {}
             Tag::Template => self.template_depth += 1,
-            _ if self.template_depth > 0 => self.raw = tag.content_state().map(|_| Raw::Dropped),
+            _ if self.template_depth > 0 => self.raw = tag.content().map(|_| Raw::Dropped),
             _ => self.start_visible(tag, name, attributes),
         }
-        tag.content_state()
+        tag.content()
     }
 
     /// Of what stands in a picture, only the links are asked for.

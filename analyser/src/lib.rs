@@ -2,8 +2,8 @@
 //!
 //! A page comes in over [`rpc`] and passes through [`intake`]: [`decode`] undoes the content encoding,
 //! [`content_type`] says what the bytes claim to be and [`format`] how to read them. A [`document`] is read in a worker
-//! process, see [`convert`]; what nothing reads is [`unconverted`]. For HTML, [`charset`] turns them
-//! into characters, [`parse`] reads them once while [`extract`] collects text, links and metadata, and [`main_text`]
+//! process, see [`convert`]; what nothing reads is [`unconverted`]. For HTML, [`charset`] turns them into characters, the
+//! [`tokenizer`] finds tags and text, [`parse`] hands them on, [`extract`] collects text, links and metadata, and [`main_text`]
 //! tells what a reader came for; [`robots_directives`], [`language`], [`usability`], [`fingerprint`] and [`simhash`] add
 //! what follows from these, and [`value`] what the crawl thinks of it. [`analyse`] is all of that as one pure function;
 //! [`filtering`] then says what of it is followed and indexed. A [`sitemap`] is read for its addresses alone. The
@@ -21,6 +21,7 @@ mod format;
 pub mod convert;
 mod document;
 mod unconverted;
+mod tokenizer;
 mod parse;
 mod extract;
 pub mod main_text;

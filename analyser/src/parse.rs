@@ -1,20 +1,17 @@
-//! Reads HTML once, with html5gum, and hands tags and text to [`Extraction`] as they come.
+//! Reads HTML once and hands tags and text to [`Extraction`] as they come.
 //!
-//! The emitter keeps only what an extraction can ask for: the name of the current tag and the few attributes wanted of
-//! it. No token is built, nothing is kept of comments, and text goes on in the pieces in which the tokenizer finds it.
+//! Keeps only what an extraction can ask for: the name of the current tag and the few attributes wanted of it. No token
+//! is built, nothing is kept of comments, and text goes on in the pieces in which the tokenizer finds it.
 //! Not responsible for what a tag means; that is `extract`.
 
 mod tag;
 mod attributes;
 
-use std::convert::Infallible;
-
-use html5gum::{Emitter, Error, State, Tokenizer};
-
 pub(crate) use attributes::{Attribute, Attributes};
 pub(crate) use tag::{Block, Cell, Tag};
 
 use crate::extract::Extraction;
+use crate::tokenizer::{Content, Sink, tokenize};
 
 /// Longer names are no names that anything is known about.
 const MAX_NAME_BYTES: usize = 24;
@@ -37,179 +34,63 @@ fn read_fallback(extraction: &mut Extraction<'_>) {
 }
 
 fn read(html: &[u8], extraction: &mut Extraction<'_>) {
-    let emitter = PageEmitter {
+    let mut page = PageSink {
         extraction,
         tag_name: Vec::with_capacity(MAX_NAME_BYTES),
         tag: Tag::Inline,
-        tag_is_known: false,
         is_end_tag: false,
-        self_closing: false,
-        wants_attributes: false,
-        attribute_name: Vec::with_capacity(MAX_NAME_BYTES),
-        attribute: Current::None,
         attributes: Attributes::default(),
-        raw_tag_name: Vec::new(),
     };
-    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+    tokenize(html, &mut page);
 }
 
-struct PageEmitter<'x, 'p> {
+struct PageSink<'x, 'p> {
     extraction: &'x mut Extraction<'p>,
     tag_name: Vec<u8>,
     tag: Tag,
-    tag_is_known: bool,
     is_end_tag: bool,
-    self_closing: bool,
-    wants_attributes: bool,
-    attribute_name: Vec<u8>,
-    attribute: Current,
     attributes: Attributes,
-    /// The element whose text the tokenizer reads without looking for tags.
-    raw_tag_name: Vec<u8>,
 }
 
-/// How far the current attribute has been read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Current {
-    None,
-    Name,
-    /// Its value is wanted.
-    Value,
-}
+impl Sink for PageSink<'_, '_> {
+    #[inline]
+    fn text(&mut self, piece: &[u8]) {
+        self.extraction.text(piece);
+    }
 
-impl PageEmitter<'_, '_> {
-    fn init_tag(&mut self, is_end_tag: bool) {
+    #[inline]
+    fn begin_tag(&mut self, name: &[u8], is_end_tag: bool) -> bool {
         self.tag_name.clear();
-        self.tag_is_known = false;
+        // One byte beyond the limit stays, so that a cut name equals no known one.
+        self.tag_name.extend_from_slice(&name[..name.len().min(MAX_NAME_BYTES + 1)]);
+        self.tag = Tag::of(&self.tag_name);
         self.is_end_tag = is_end_tag;
-        self.self_closing = false;
-        self.attribute = Current::None;
         self.attributes.clear();
-    }
-
-    /// The name of the attribute is complete; it may have a value or not.
-    fn begin_value(&mut self) {
-        if self.attribute == Current::Name {
-            let wanted = Attribute::wanted(self.tag, &self.attribute_name);
-            let begun = wanted.is_some_and(|attribute| self.attributes.begin(attribute));
-            self.attribute = if begun { Current::Value } else { Current::None };
-        }
-    }
-
-    fn tag(&mut self) -> Tag {
-        if !self.tag_is_known {
-            self.tag = Tag::of(&self.tag_name);
-            self.tag_is_known = true;
-        }
-        self.tag
-    }
-}
-
-/// Appends to a name, as long as it can still be one that is known.
-fn push_name(name: &mut Vec<u8>, part: &[u8]) {
-    // One byte beyond the limit stays, so that a cut name equals no known one.
-    let room = (MAX_NAME_BYTES + 1).saturating_sub(name.len());
-    name.extend_from_slice(&part[..part.len().min(room)]);
-}
-
-impl Emitter for PageEmitter<'_, '_> {
-    type Token = Infallible;
-
-    #[inline]
-    fn emit_string(&mut self, text: &[u8]) {
-        self.extraction.text(text);
-    }
-
-    fn init_start_tag(&mut self) {
-        self.init_tag(false);
-    }
-
-    fn init_end_tag(&mut self) {
-        self.init_tag(true);
+        !is_end_tag && self.tag.wants_attributes()
     }
 
     #[inline]
-    fn push_tag_name(&mut self, part: &[u8]) {
-        push_name(&mut self.tag_name, part);
-    }
-
-    fn init_attribute(&mut self) {
-        self.begin_value();
-        self.attribute_name.clear();
-        self.wants_attributes = !self.is_end_tag && self.tag().wants_attributes();
-        self.attribute = if self.wants_attributes { Current::Name } else { Current::None };
+    fn attribute(&mut self, name: &[u8]) -> bool {
+        Attribute::wanted(self.tag, name).is_some_and(|attribute| self.attributes.begin(attribute))
     }
 
     #[inline]
-    fn push_attribute_name(&mut self, part: &[u8]) {
-        if self.wants_attributes {
-            push_name(&mut self.attribute_name, part);
+    fn value(&mut self, piece: &[u8]) {
+        self.attributes.push(piece);
+    }
+
+    fn finish_tag(&mut self, self_closing: bool) -> Option<Content> {
+        if !self.is_end_tag {
+            return self.extraction.start_tag(self.tag, &self.tag_name, self_closing, &self.attributes);
         }
-    }
-
-    fn init_attribute_value(&mut self) {
-        self.begin_value();
-    }
-
-    #[inline]
-    fn push_attribute_value(&mut self, part: &[u8]) {
-        if self.attribute == Current::Value {
-            self.attributes.push(part);
+        self.extraction.end_tag(self.tag, &self.tag_name);
+        if self.tag == Tag::Fallback {
+            read_fallback(self.extraction);
         }
-    }
-
-    fn set_self_closing(&mut self) {
-        self.self_closing = true;
-    }
-
-    fn emit_current_tag(&mut self) -> Option<State> {
-        let tag = self.tag();
-        if self.is_end_tag {
-            self.extraction.end_tag(tag, &self.tag_name);
-            if tag == Tag::Fallback {
-                read_fallback(self.extraction);
-            }
-            return None;
-        }
-        self.begin_value();
-        let state = self.extraction.start_tag(tag, &self.tag_name, self.self_closing, &self.attributes);
-        if state.is_some() {
-            self.raw_tag_name.clone_from(&self.tag_name);
-        }
-        state
-    }
-
-    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
-        self.is_end_tag && self.tag_name == self.raw_tag_name
-    }
-
-    fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
-        self.extraction.is_foreign()
-    }
-
-    #[inline]
-    fn should_emit_errors(&mut self) -> bool {
-        false
-    }
-
-    #[inline]
-    fn pop_token(&mut self) -> Option<Infallible> {
         None
     }
 
-    // Nothing is asked of comments, doctypes and errors.
-    fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
-    fn emit_eof(&mut self) {}
-    fn emit_error(&mut self, _: Error) {}
-    fn init_comment(&mut self) {}
-    fn push_comment(&mut self, _: &[u8]) {}
-    fn emit_current_comment(&mut self) {}
-    fn init_doctype(&mut self) {}
-    fn push_doctype_name(&mut self, _: &[u8]) {}
-    fn emit_current_doctype(&mut self) {}
-    fn set_force_quirks(&mut self) {}
-    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn is_foreign(&mut self) -> bool {
+        self.extraction.is_foreign()
+    }
 }

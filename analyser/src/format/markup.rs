@@ -2,9 +2,7 @@
 //!
 //! Names come in lower case. Only the few attributes that a feed can have meaning in are kept.
 
-use std::convert::Infallible;
-
-use html5gum::{Emitter, Error, State, Tokenizer};
+use crate::tokenizer::{Content, Sink, tokenize};
 
 /// Told of tags and text in order.
 pub(crate) trait Reader {
@@ -30,120 +28,64 @@ impl MarkupAttributes {
 }
 
 pub(crate) fn read(source: &[u8], reader: &mut impl Reader) {
-    let emitter = MarkupEmitter {
-        reader,
-        name: Vec::new(),
-        attributes: MarkupAttributes::default(),
-        is_end_tag: false,
-        is_self_closing: false,
-    };
-    let Ok(()) = Tokenizer::new_with_emitter(source, emitter).finish();
+    let mut markup =
+        MarkupSink { reader, name: Vec::new(), attributes: MarkupAttributes::default(), is_end_tag: false };
+    tokenize(source, &mut markup);
 }
 
-struct MarkupEmitter<'r, R> {
+struct MarkupSink<'r, R> {
     reader: &'r mut R,
     name: Vec<u8>,
     attributes: MarkupAttributes,
     is_end_tag: bool,
-    is_self_closing: bool,
 }
 
-impl<R> MarkupEmitter<'_, R> {
-    fn begin(&mut self, is_end_tag: bool) {
+fn cut(part: &[u8], limit: usize) -> &[u8] {
+    &part[..part.len().min(limit)]
+}
+
+impl<R: Reader> Sink for MarkupSink<'_, R> {
+    fn text(&mut self, piece: &[u8]) {
+        self.reader.text(piece);
+    }
+
+    fn begin_tag(&mut self, name: &[u8], is_end_tag: bool) -> bool {
         self.name.clear();
+        self.name.extend_from_slice(cut(name, MAX_NAME_BYTES));
         self.attributes.values.clear();
         self.is_end_tag = is_end_tag;
-        self.is_self_closing = false;
-    }
-}
-
-fn push(buffer: &mut Vec<u8>, part: &[u8], limit: usize) {
-    let room = limit.saturating_sub(buffer.len());
-    buffer.extend_from_slice(&part[..part.len().min(room)]);
-}
-
-impl<R: Reader> Emitter for MarkupEmitter<'_, R> {
-    type Token = Infallible;
-
-    fn emit_string(&mut self, text: &[u8]) {
-        self.reader.text(text);
+        !is_end_tag
     }
 
-    fn init_start_tag(&mut self) {
-        self.begin(false);
-    }
-
-    fn init_end_tag(&mut self) {
-        self.begin(true);
-    }
-
-    fn push_tag_name(&mut self, part: &[u8]) {
-        push(&mut self.name, part, MAX_NAME_BYTES);
-    }
-
-    fn init_attribute(&mut self) {
-        if self.attributes.values.len() < MAX_ATTRIBUTES {
-            self.attributes.values.push(Default::default());
+    fn attribute(&mut self, name: &[u8]) -> bool {
+        let has_room = self.attributes.values.len() < MAX_ATTRIBUTES;
+        if has_room {
+            self.attributes.values.push((cut(name, MAX_NAME_BYTES).to_vec(), Vec::new()));
         }
+        has_room
     }
 
-    fn push_attribute_name(&mut self, part: &[u8]) {
-        if let Some((name, _)) = self.attributes.values.last_mut() {
-            push(name, part, MAX_NAME_BYTES);
-        }
-    }
-
-    fn push_attribute_value(&mut self, part: &[u8]) {
+    fn value(&mut self, piece: &[u8]) {
         if let Some((_, value)) = self.attributes.values.last_mut() {
-            push(value, part, MAX_VALUE_BYTES);
+            let room = MAX_VALUE_BYTES.saturating_sub(value.len());
+            value.extend_from_slice(cut(piece, room));
         }
     }
 
-    fn set_self_closing(&mut self) {
-        self.is_self_closing = true;
-    }
-
-    fn emit_current_tag(&mut self) -> Option<State> {
+    fn finish_tag(&mut self, self_closing: bool) -> Option<Content> {
         if !self.is_end_tag {
             self.reader.start(&self.name, &self.attributes);
         }
-        if self.is_end_tag || self.is_self_closing {
+        if self.is_end_tag || self_closing {
             self.reader.end(&self.name);
         }
         None
     }
 
     // So that `<![CDATA[` is read as such.
-    fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
+    fn is_foreign(&mut self) -> bool {
         true
     }
-
-    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
-        false
-    }
-
-    fn should_emit_errors(&mut self) -> bool {
-        false
-    }
-
-    fn pop_token(&mut self) -> Option<Infallible> {
-        None
-    }
-
-    fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
-    fn emit_eof(&mut self) {}
-    fn emit_error(&mut self, _: Error) {}
-    fn init_comment(&mut self) {}
-    fn push_comment(&mut self, _: &[u8]) {}
-    fn emit_current_comment(&mut self) {}
-    fn init_doctype(&mut self) {}
-    fn push_doctype_name(&mut self, _: &[u8]) {}
-    fn emit_current_doctype(&mut self) {}
-    fn set_force_quirks(&mut self) {}
-    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
 }
 
 /// The `encoding` of an XML declaration.

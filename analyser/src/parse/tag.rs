@@ -1,6 +1,6 @@
 //! The elements that mean something to an extraction; all others are inline.
 
-use html5gum::State;
+use crate::tokenizer::Content;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
@@ -164,13 +164,13 @@ impl Tag {
         )
     }
 
-    /// How the tokenizer must read what follows the start tag, where not as usual.
-    pub fn content_state(self) -> Option<State> {
+    /// How the content of the element is read, where not as usual.
+    pub fn content(self) -> Option<Content> {
         match self {
-            Self::Title | Self::Textarea => Some(State::RcData),
-            Self::Script => Some(State::ScriptData),
-            Self::Style | Self::Verbatim | Self::Iframe | Self::Fallback => Some(State::RawText),
-            Self::Plaintext => Some(State::PlainText),
+            Self::Title | Self::Textarea => Some(Content::RcData),
+            Self::Script => Some(Content::ScriptData),
+            Self::Style | Self::Verbatim | Self::Iframe | Self::Fallback => Some(Content::RawText),
+            Self::Plaintext => Some(Content::PlainText),
             _ => None,
         }
     }
