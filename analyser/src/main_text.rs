@@ -13,11 +13,11 @@ mod choose;
 #[doc(hidden)]
 pub mod training;
 
-use features::Features;
+use features::{Columns, Features};
 pub(crate) use features::{PageView, heading_level};
 
-/// Features take a kilobyte for each unit, and a page may have two hundred thousand.
-const UNITS_AT_ONCE: usize = 4096;
+/// Features take a kilobyte for each unit: of so many, all fit into a core's nearest cache.
+const UNITS_AT_ONCE: usize = 32;
 
 /// For each unit of the page whether it belongs to the main text.
 pub(crate) fn main_units(page: &PageView<'_>) -> Vec<bool> {
@@ -27,9 +27,10 @@ pub(crate) fn main_units(page: &PageView<'_>) -> Vec<bool> {
     }
     let features = Features::of(page);
     let mut probabilities = Vec::with_capacity(units);
+    let mut columns = Columns::default();
     for first in (0..units).step_by(UNITS_AT_ONCE) {
-        let columns = features.columns(first..units.min(first + UNITS_AT_ONCE));
-        probabilities.extend(forest::trained().probabilities(&columns));
+        features.fill(&mut columns, first..units.min(first + UNITS_AT_ONCE));
+        forest::trained().add_probabilities(&columns, &mut probabilities);
     }
     let lengths: Vec<f32> = page.outline.units.iter().map(|unit| (unit.end - unit.start) as f32).collect();
     choose::choose(&probabilities, &lengths)

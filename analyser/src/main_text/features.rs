@@ -157,18 +157,18 @@ impl<'a> Features<'a> {
         }
     }
 
-    /// The features of some of the units.
-    pub(crate) fn columns(&self, units: Range<usize>) -> Columns {
-        let mut columns = Columns::new(units.len(), *COUNT);
-        for (row, unit) in units.clone().enumerate() {
+    /// Puts the features of some of the units in the place of what the columns hold.
+    pub(crate) fn fill(&self, columns: &mut Columns, units: Range<usize>) {
+        columns.begin(units.len(), *COUNT);
+        let is_empty = units.is_empty();
+        for (row, unit) in units.enumerate() {
             columns.begin_row(row);
-            self.put_unit(unit, &mut columns);
+            self.put_unit(unit, columns);
         }
         // What is true of the page is true of all its units.
-        if !units.is_empty() {
-            self.put_page(&mut WholeColumns(&mut columns));
+        if !is_empty {
+            self.put_page(&mut WholeColumns(columns));
         }
-        columns
     }
 
     fn put_unit(&self, place: usize, sink: &mut impl columns::Sink) {

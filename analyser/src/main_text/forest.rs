@@ -49,8 +49,11 @@ impl Forest {
         out
     }
 
-    pub(crate) fn probabilities(&self, columns: &Columns) -> Vec<f32> {
-        let mut sums = vec![self.bias; columns.rows()];
+    /// Appends the probability of each unit.
+    pub(crate) fn add_probabilities(&self, columns: &Columns, probabilities: &mut Vec<f32>) {
+        let first = probabilities.len();
+        probabilities.resize(first + columns.rows(), self.bias);
+        let sums = &mut probabilities[first..];
         let mut leaf_of = vec![0u8; columns.rows()];
         for tree in &self.trees {
             leaf_of.fill(0);
@@ -64,10 +67,9 @@ impl Forest {
                 *sum += tree.leaves[usize::from(*leaf)];
             }
         }
-        for sum in &mut sums {
+        for sum in sums {
             *sum = 1.0 / (1.0 + (-*sum).exp());
         }
-        sums
     }
 }
 

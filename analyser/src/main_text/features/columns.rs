@@ -9,6 +9,7 @@ pub(crate) trait Sink {
 }
 
 /// Features of all units, one feature after the other, so that a rule runs over them at once.
+#[derive(Default)]
 pub(crate) struct Columns {
     values: Vec<f32>,
     rows: usize,
@@ -17,8 +18,10 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn new(rows: usize, features: usize) -> Self {
-        Self { values: vec![0.0; rows * features], rows, row: 0, next: 0 }
+    /// Makes room for so many units, each of whose features must then be put.
+    pub(super) fn begin(&mut self, rows: usize, features: usize) {
+        self.values.resize(rows * features, 0.0);
+        (self.rows, self.row, self.next) = (rows, 0, 0);
     }
 
     /// What is put from here on is about this unit.
