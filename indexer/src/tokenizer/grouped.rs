@@ -1,26 +1,24 @@
 //! The terms of a document in the order in which they are indexed fastest: all occurrences of a term in a row.
 //!
 //! tantivy looks up each occurrence in a table of all terms of a segment, far larger than any cache. In a row, all but the first
-//! find it where it was a moment ago; and a word that stands in a text fifty times is stemmed once. What is the same for all
-//! occurrences of a word is found in tables of this text alone, which are small.
+//! find it where it was a moment ago. A [`Vocabulary`] remembers from text to text which terms a word gives, so that an
+//! occurrence costs one look-up here and no stemming.
 //!
 //! A word as it was written ([`WORD_SIGN`]) is given once for a text: it is asked for prefixes and spelling, not for how often it
 //! stands where. Invariant: the positions of one term never fall.
 
+mod vocabulary;
+
 use std::ops::Range;
 
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-use std::hash::BuildHasher;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::cut::{Cutter, Scratch, Terms};
-use super::stem_cache::StemCache;
-use super::{Language, WORD_SIGN, normalise};
+use super::{Language, normalise};
+use vocabulary::{TermNumber, Vocabulary, WordTerms};
 
-/// A table that a text has made larger than this is given back after it.
-const KEPT_ENTRIES: usize = 1 << 16;
+/// Occurrences whose memory is kept for the next text.
+const KEPT_OCCURRENCES: usize = 1 << 16;
 
 /// For texts that are marked with their language.
 #[derive(Clone, Default)]
@@ -35,7 +33,7 @@ impl Tokenizer for DocumentTokenizer {
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> DocumentStream<'a> {
         self.token.reset();
-        self.groups.clear();
+        self.groups.begin_text();
         let mut cutter = Cutter::new(text, None, &mut self.scratch);
         while cutter.next(&mut self.groups) {}
         DocumentStream { groups: &self.groups, token: &mut self.token, next_term: 0, next_occurrence: NONE }
@@ -45,6 +43,7 @@ impl Tokenizer for DocumentTokenizer {
 pub struct DocumentStream<'a> {
     groups: &'a Groups,
     token: &'a mut Token,
+    /// In the order of the text's terms.
     next_term: usize,
     /// Of the term before.
     next_occurrence: u32,
@@ -53,12 +52,11 @@ pub struct DocumentStream<'a> {
 impl TokenStream for DocumentStream<'_> {
     fn advance(&mut self) -> bool {
         if self.next_occurrence == NONE {
-            let terms = &self.groups.terms;
-            let Some(found) = terms.entries.get(self.next_term) else { return false };
+            let Some(&term) = self.groups.terms.get(self.next_term) else { return false };
             self.next_term += 1;
-            self.next_occurrence = found.value.first;
+            self.next_occurrence = self.groups.of_term[term as usize].first;
             self.token.text.clear();
-            self.token.text.push_str(terms.key(found));
+            self.token.text.push_str(self.groups.vocabulary.term(term));
         }
         let Occurrence { position, next } = self.groups.occurrences[self.next_occurrence as usize];
         (self.token.position, self.token.position_length) = (position as usize, 1);
@@ -80,20 +78,22 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Default)]
 struct Groups {
-    hasher: RandomState,
-    stems: StemCache,
+    vocabulary: Vocabulary,
     lower: String,
     folded: String,
-    written: String,
-    /// Words of this text, and the terms that their occurrences are of.
-    words: Keyed<u32>,
-    terms: Keyed<Occurrences>,
+    /// By the number of the term.
+    of_term: Vec<Occurrences>,
+    /// Counts texts: what is known of a term's occurrences holds for one of them.
+    text: u32,
+    /// Of this text, in the order in which they come first.
+    terms: Vec<TermNumber>,
     occurrences: Vec<Occurrence>,
 }
 
 /// Of one term.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Occurrences {
+    text: u32,
     first: u32,
     last: u32,
 }
@@ -106,26 +106,35 @@ struct Occurrence {
 }
 
 impl Groups {
-    fn clear(&mut self) {
-        self.words.clear();
+    fn begin_text(&mut self) {
+        self.text = self.text.wrapping_add(1);
+        if self.vocabulary.forget_if_large() || self.text == 0 {
+            self.text = 1;
+            self.of_term = Vec::new();
+        }
         self.terms.clear();
         self.occurrences.clear();
-        self.occurrences.shrink_to(KEPT_ENTRIES);
+        self.occurrences.shrink_to(KEPT_OCCURRENCES);
     }
 
-    fn add(&mut self, term: u32, position: usize) {
+    fn add(&mut self, term: TermNumber, position: usize) {
         let number = self.occurrences.len() as u32;
         self.occurrences.push(Occurrence { position: position as u32, next: NONE });
-        let Occurrences { first, last } = &mut self.terms.entries[term as usize].value;
-        match *first {
-            NONE => *first = number,
-            _ => self.occurrences[*last as usize].next = number,
+        if self.of_term.len() <= term as usize {
+            self.of_term.resize(self.vocabulary.terms(), Occurrences::default());
         }
-        *last = number;
+        let known = &mut self.of_term[term as usize];
+        if known.text == self.text {
+            self.occurrences[known.last as usize].next = number;
+            known.last = number;
+        } else {
+            *known = Occurrences { text: self.text, first: number, last: number };
+            self.terms.push(term);
+        }
     }
 
-    fn term_of(&mut self, text: &str) -> (u32, bool) {
-        self.terms.number(&self.hasher, text, Occurrences { first: NONE, last: NONE })
+    fn has(&self, term: TermNumber) -> bool {
+        self.of_term.get(term as usize).is_some_and(|known| known.text == self.text)
     }
 }
 
@@ -133,89 +142,18 @@ impl Terms for Groups {
     fn word(&mut self, word: &str, ascii: bool, language: Language, _: &Range<usize>, position: usize) {
         normalise(word, ascii, &mut self.lower, &mut self.folded);
         let lower = if ascii { &self.folded } else { &self.lower };
-        let (known, is_new) = self.words.number(&self.hasher, lower, 0);
-        if !is_new {
-            return self.add(self.words.entries[known as usize].value, position);
-        }
-        let stem = self.stems.stem(language, lower, &self.folded);
-        let differs = stem != self.folded;
-        let (term, _) = self.terms.number(&self.hasher, stem, Occurrences { first: NONE, last: NONE });
-        self.words.entries[known as usize].value = term;
-        self.add(term, position);
-        if differs {
-            let mut written = std::mem::take(&mut self.written);
-            written.clear();
-            written.push(WORD_SIGN);
-            written.push_str(&self.folded);
-            let (term, is_new) = self.term_of(&written);
-            self.written = written;
-            if is_new {
-                self.add(term, position);
-            }
+        let WordTerms { stem, written } = self.vocabulary.word(language, lower, &self.folded);
+        self.add(stem, position);
+        if let Some(written) = written
+            && !self.has(written)
+        {
+            self.add(written, position);
         }
     }
 
     fn term(&mut self, term: &str, _: &Range<usize>, position: usize) {
-        let (term, _) = self.term_of(term);
+        let term = self.vocabulary.number(term);
         self.add(term, position);
-    }
-}
-
-/// A map from texts to values whose keys lie behind each other, so that clearing it frees nothing.
-#[derive(Clone)]
-struct Keyed<V> {
-    table: HashTable<u32>,
-    entries: Vec<KeyedEntry<V>>,
-    keys: String,
-}
-
-#[derive(Clone)]
-struct KeyedEntry<V> {
-    hash: u64,
-    key: Range<usize>,
-    value: V,
-}
-
-impl<V> Default for Keyed<V> {
-    fn default() -> Self {
-        Self { table: HashTable::new(), entries: Vec::new(), keys: String::new() }
-    }
-}
-
-impl<V> Keyed<V> {
-    fn clear(&mut self) {
-        if self.entries.len() > KEPT_ENTRIES {
-            *self = Self::default();
-        }
-        self.table.clear();
-        self.entries.clear();
-        self.keys.clear();
-    }
-
-    fn key(&self, entry: &KeyedEntry<V>) -> &str {
-        &self.keys[entry.key.clone()]
-    }
-
-    /// The number of this key's entry, and whether it is new.
-    fn number(&mut self, hasher: &RandomState, key: &str, value: V) -> (u32, bool) {
-        let Self { table, entries, keys } = self;
-        // Seeded, so that nobody can write a page whose words all collide.
-        let hash = hasher.hash_one(key.as_bytes());
-        let is_it = |&number: &u32| {
-            let entry = &entries[number as usize];
-            entry.hash == hash && keys[entry.key.clone()] == *key
-        };
-        match table.entry(hash, is_it, |&number| entries[number as usize].hash) {
-            Entry::Occupied(found) => (*found.get(), false),
-            Entry::Vacant(vacant) => {
-                let number = entries.len() as u32;
-                vacant.insert(number);
-                let start = keys.len();
-                keys.push_str(key);
-                entries.push(KeyedEntry { hash, key: start..keys.len(), value });
-                (number, true)
-            }
-        }
     }
 }
 
@@ -225,7 +163,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::{WordTokenizer, mark};
+    use super::super::{WORD_SIGN, WordTokenizer, mark};
     use super::*;
 
     fn all<T: Tokenizer>(mut tokenizer: T, text: &str) -> Vec<(String, usize)> {
@@ -253,6 +191,20 @@ mod tests {
         let expected =
             [("river", 0), ("river", 3), ("river", 5), ("river", 6), ("=rivers", 0), ("flow", 1), ("a", 2), ("s", 4)];
         assert_eq!(found, expected.map(|(term, position)| (term.to_owned(), position)));
+    }
+
+    #[test]
+    fn a_vocabulary_that_has_grown_too_large_is_forgotten_between_texts() {
+        let many: String = (0..50_000).map(|number| format!("word{number}s ")).collect();
+        let (few, mut tokenizer) = (marked("Rivers and word7s", "en"), DocumentTokenizer::default());
+        let alone = all(tokenizer.clone(), &few);
+        for text in [&few, &marked(&many, "en"), &few] {
+            let mut found = 0;
+            tokenizer.token_stream(text).process(&mut |_| found += 1);
+            assert!(found >= alone.len());
+        }
+        assert!(!tokenizer.groups.vocabulary.forget_if_large());
+        assert_eq!(all(tokenizer, &few), alone);
     }
 
     proptest! {
