@@ -27,7 +27,7 @@ pub const WAITING_COMMANDS: usize = 2;
 const REWRITTEN_WHILE_BUSY: usize = 50;
 const REWRITTEN_WHILE_IDLE: usize = 500;
 /// How long the end may wait for work that nobody waits for, as a part of the time until then and at most.
-const LAST_WORK_PART: u32 = 10;
+const LAST_WORK_PART: u32 = 20;
 const LAST_WORK_TAKES: Duration = Duration::from_secs(1);
 
 pub enum Command {
@@ -47,6 +47,8 @@ pub struct Worker {
     flushes: Vec<(String, u64)>,
     traced: Traced,
     started: Instant,
+    /// Entries since then.
+    applied: usize,
 }
 
 impl Worker {
@@ -60,7 +62,7 @@ impl Worker {
         // The last process may have left work that nobody waits for.
         schedule.begin(Instant::now());
         let (flushes, traced) = Default::default();
-        Self { writer, commands, progress, schedule, flushes, traced, started: Instant::now() }
+        Self { writer, commands, progress, schedule, flushes, traced, started: Instant::now(), applied: 0 }
     }
 
     /// Blocks until the end; must run on a thread of its own that knows the runtime.
@@ -92,6 +94,7 @@ impl Worker {
                     self.writer.apply(entry)?;
                 }
                 self.writer.advance(&log_id, reached);
+                self.applied += count;
                 self.schedule.applied(count, Instant::now());
                 metrics::applied(count);
             }
@@ -144,17 +147,23 @@ impl Worker {
     /// ever runs on these data; the rest is done when they are opened again. Segments are merged then too: whoever closes waits.
     fn finish(&mut self) -> Result<(), IndexerError> {
         self.writer.set_hot(true);
-        let until = Instant::now() + (self.started.elapsed() / LAST_WORK_PART).min(LAST_WORK_TAKES);
-        loop {
-            if self.writer.has_uncommitted() {
-                self.commit()?;
-            }
-            if !self.writer.has_lazy_work() || Instant::now() >= until {
-                return Ok(());
-            }
-            // Few at a time: writing pages again takes as long as writing them did.
-            self.writer.fold_anchors(REWRITTEN_WHILE_BUSY)?;
+        if self.writer.has_uncommitted() {
+            self.commit()?;
         }
+        // In one commit: each syncs, and leaves segments behind.
+        self.writer.fold_anchors(self.pages_written_in_a_short_while())?;
+        if self.writer.has_uncommitted() {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// As fast as they have been written so far: writing pages again takes as long.
+    fn pages_written_in_a_short_while(&self) -> usize {
+        let elapsed = self.started.elapsed();
+        let short = (elapsed / LAST_WORK_PART).min(LAST_WORK_TAKES);
+        let pages = self.applied as f64 * short.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        (pages as usize).max(REWRITTEN_WHILE_BUSY)
     }
 
     fn commit(&mut self) -> Result<(), IndexerError> {
