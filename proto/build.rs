@@ -24,6 +24,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     std::fs::write(out.join("seine.descriptor"), descriptors.encode_to_vec())?;
     // `bytes::Bytes` for page bodies: decoding slices the receive buffer instead of copying it.
-    tonic_prost_build::configure().bytes(".").build_client(true).build_server(true).compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        .bytes(".")
+        .codec_path("crate::in_process::Codec")
+        .build_client(true)
+        .build_server(true)
+        .compile_fds(descriptors)?;
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! How processes reach each other: gRPC within one, over mutual TLS between nodes (the [`node_port`]), and at the [`user_port`]
 //! for people and their programs.
 //!
-//! A client has a [`Channel`] and does not know where it leads. The same services and the same generated clients serve all of them, so there is no second code path for one machine. What
-//! somebody at the user port asks of a tier that runs elsewhere is [passed on](forward).
+//! A client has a [`Channel`] and does not know where it leads. The same services and the same generated clients serve all of
+//! them, so there is no second code path for one machine. What somebody at the user port asks of a tier that runs elsewhere is
+//! [passed on](forward).
 //! Connections over TCP are [bounded](crate::connections), and one whose other side is gone is noticed by pings.
 
 mod channel;
+mod local_body;
 pub mod credentials;
 pub mod cut_off;
 pub mod dial;

@@ -2,6 +2,8 @@
 //!
 //! Generated types stop at the `rpc` modules of the tiers; domain types go on from there.
 
+pub mod in_process;
+
 macro_rules! area {
     ($area:ident) => {
         pub mod $area {

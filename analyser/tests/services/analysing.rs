@@ -139,7 +139,8 @@ impl Drop for Process {
 async fn a_broken_filesaver_stream_fails_its_pages_and_the_next_page_opens_another() {
     let dir = tempfile::tempdir().unwrap();
     let filesaver = Filesaver::open(dir.path(), config()).unwrap();
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // An address that nobody else's connections begin at: its port must still be free for the second process.
+    let address = std::net::TcpListener::bind("127.77.0.1:0").unwrap().local_addr().unwrap();
     let process = Process::start(address, filesaver.service());
     let (sender, mut stream) = open(analyser(user_channel(&address.to_string(), None).unwrap())).await;
     sender.send(analyse_request(1)).await.unwrap();

@@ -41,6 +41,8 @@ const TABLE_BUFFER_BYTES: usize = 16 << 20;
 const STRETCH_BLOCK_BYTES: usize = 16 << 10;
 /// Bits per key of the bloom filters.
 const BLOOM_BITS: f64 = 10.0;
+/// Size of the filters of unwritten changes, as a part of those.
+const MEMTABLE_FILTER_RATIO: f64 = 0.05;
 
 pub(super) const SEEN: &str = "seen";
 pub(super) const QUEUE: &str = "queue";
@@ -182,6 +184,11 @@ fn table_options(name: &str, cache: &Cache) -> Options {
     options.set_compaction_style(DBCompactionStyle::Universal);
     options.set_compression_type(DBCompressionType::Lz4);
     options.set_write_buffer_size(TABLE_BUFFER_BYTES);
+    if [SEEN, CONTENTS].contains(&name) {
+        // What is not written to files yet has a filter too.
+        options.set_memtable_whole_key_filtering(true);
+        options.set_memtable_prefix_bloom_ratio(MEMTABLE_FILTER_RATIO);
+    }
     options
 }
 

@@ -1,7 +1,8 @@
 //! A way to the services of this process or of another, for the generated clients.
 //!
 //! Within a process a call is handed to its service as it is: the same generated code as over the network, without HTTP/2 framing
-//! and flow control in between. A stream is pulled by whoever reads it, so a slow reader slows its sender down.
+//! and flow control in between, and its messages [move](LocalBody). A stream is pulled by whoever reads it, so a slow reader slows
+//! its sender down.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,7 +10,6 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Request, Response};
-use http_body_util::BodyExt;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,6 +17,8 @@ use tonic::Status;
 use tonic::body::Body;
 use tonic::service::Routes;
 use tower::{Service, ServiceExt};
+
+use super::local_body::LocalBody;
 
 /// Clones are the same.
 #[derive(Clone, Debug)]
@@ -93,13 +95,9 @@ impl MemoryDialer {
         };
         // Until the answer has been read to its end, or nobody wants it any more.
         let under_way = calls.token();
+        let (request, asker_moves) = LocalBody::of_request(request);
         let Ok(response) = Routes::clone(&routes).oneshot(request).await;
-        response.map(|body| {
-            Body::new(body.map_frame(move |frame| {
-                let _until_the_body_is_dropped = &under_way;
-                frame
-            }))
-        })
+        response.map(|body| Body::new(LocalBody::of_response(body, asker_moves, under_way)))
     }
 }
 

@@ -32,6 +32,9 @@ const ZSTD_LEVEL: i32 = 1;
 thread_local! {
     static COMPRESSOR: RefCell<zstd::bulk::Compressor<'static>> =
         RefCell::new(zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("level 1 exists"));
+    /// Kept, because making one takes longer than decompressing an entry.
+    static DECOMPRESSOR: RefCell<zstd::bulk::Decompressor<'static>> =
+        RefCell::new(zstd::bulk::Decompressor::new().expect("there is memory for one"));
 }
 
 /// A number that all entries of one log carry.
@@ -171,7 +174,8 @@ pub(crate) fn decode(payload: &[u8]) -> Result<LogEntry, &'static str> {
             if length > MAX_PAYLOAD_BYTES {
                 return Err("its body is too long");
             }
-            let plain = zstd::bulk::decompress(rest, length).map_err(|_| "its body cannot be decompressed")?;
+            let plain = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.decompress(rest, length));
+            let plain = plain.map_err(|_| "its body cannot be decompressed")?;
             LogEntry::decode(plain.as_slice())
         }
     };
