@@ -32,9 +32,21 @@ impl Directories {
 
     /// The name of a filesaver's log.
     fn log_of(&self, node: &str) -> String {
+        self.shown(node)["log"].as_str().expect("it has a log").to_owned()
+    }
+
+    fn shown(&self, node: &str) -> serde_json::Value {
         let shown = self.monitor.run(&["nodes", "show", node, "--json"]);
-        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("it prints JSON");
-        shown["log"].as_str().expect("it has a log").to_owned()
+        serde_json::from_slice(&shown.stdout).unwrap_or_default()
+    }
+
+    /// Waits until the Monitor hears of the node.
+    async fn is_back(&self, node: &str) {
+        eventually(LONG, "the node is back", async || {
+            let shown = self.shown(node);
+            if matches!(shown["state"].as_str(), Some("idle" | "working")) { Ok(()) } else { Err(shown.to_string()) }
+        })
+        .await;
     }
 
     /// Waits until nothing of the host is found, and nothing else is missing.
@@ -81,7 +93,8 @@ async fn a_forgetting_ends_in_all_logs_and_the_index_although_the_monitor_dies_i
     let _server = directories.serve(&join);
     directories.has_only(&left).await;
 
-    // Whoever waits for one that is taken back is not kept waiting.
+    // Whoever waits for one that is taken back is not kept waiting. Nobody waits for a filesaver that is away.
+    directories.is_back(&savers[1].node()).await;
     savers[1].signal("STOP");
     let page = &left[1];
     let mut command = directories.monitor.command(&["index", "forget", page]);
