@@ -1,8 +1,8 @@
 //! An entry in the form that tantivy takes: its texts, marked with their language, are indexed and stored from where
 //! they lie, without a copy.
 //!
-//! A document carries a [`Permit`] of the [`Budget`] it counts against. tantivy's queue is bounded by the number of
-//! documents only; the budget bounds its bytes, and gives them back when the document has been written.
+//! A document carries a [`Permit`] of the [`Budget`] it counts against: the queues of the threads that write segments are bounded
+//! by the number of documents only; the budget bounds their bytes, and gives them back when the document has been written.
 
 use std::iter;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -78,7 +78,12 @@ impl PageDocument {
         Self { fields, id, entry, likeness, leader, summary, address, anchors, links, host, _permit: permit }
     }
 
-    fn values(&self) -> Vec<(Field, PageValue<'_>)> {
+    pub fn id(&self) -> &DocumentId {
+        &self.id
+    }
+
+    /// Those of one field stand together.
+    pub fn values(&self) -> Vec<(Field, PageValue<'_>)> {
         let fields = &self.fields;
         let version = self.entry.version();
         let mut values = Vec::with_capacity(24);

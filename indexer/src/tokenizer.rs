@@ -32,7 +32,7 @@ pub use fold::fold_into;
 pub use language::{Language, mark, unmarked};
 
 use cut::{Cutter, Scratch, Terms};
-use grouped::DocumentTokenizer;
+pub(crate) use grouped::DocumentTokenizer;
 use stem_cache::StemCache;
 
 /// Name in the schema. It carries a number: an index cut by older rules is then seen to be another one, and made anew.

@@ -14,8 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use seine_common::document_id::DocumentId;
-use tantivy::indexer::IndexWriterOptions;
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
+use tantivy::{Index, IndexReader, ReloadPolicy, TantivyError};
 
 use crate::IndexerConfig;
 use crate::anchors::Anchors;
@@ -30,24 +29,20 @@ use crate::likeness::Likeness;
 use crate::merging::Merging;
 use crate::publish;
 use crate::schema::{self, Fields};
+use crate::segments::Segments;
 use crate::stored;
 
-/// Bytes of documents that may wait for tantivy's threads.
+/// Bytes of documents that may wait for the threads that write segments.
 const WAITING_BYTES: usize = 8 << 20;
-/// A document that finds no room for this long means that tantivy's threads are gone.
+/// A document that finds no room for this long means that these threads write no more.
 const STALLED_AFTER: Duration = Duration::from_secs(120);
-/// tantivy's smallest arena per thread.
-const MIN_ARENA_BYTES: usize = 15_000_000;
 /// Pages that are looked at at a time for what others say of them.
 const LOOKED_AT_FOR_ANCHORS: usize = 10_000;
-
-const WHILE_LIVING: &str = "the writer is taken out in drop only";
 
 pub struct DocumentWriter {
     path: PathBuf,
     fields: Fields,
-    /// `None` only while it is dropped.
-    writer: Option<IndexWriter<PageDocument>>,
+    segments: Segments,
     reader: IndexReader,
     committed: KnownPages,
     uncommitted: Uncommitted,
@@ -70,20 +65,14 @@ impl DocumentWriter {
         let index = publish::open(path).map_err(failed())?;
         // A damaged one is rebuilt; until then its log is followed from the beginning, which changes nothing.
         let Progress { logs: checkpoint, unsettled } = read_progress(&index, path)?.unwrap_or_default();
-        let threads = config.threads.max(1);
-        let options = IndexWriterOptions::builder()
-            .num_worker_threads(threads)
-            .num_merge_threads(1)
-            .memory_budget_per_thread((config.memory_bytes / threads).max(MIN_ARENA_BYTES))
-            .build();
-        let writer = index.writer_with_options(options).map_err(failed())?;
-        let merging = Merging::default();
-        writer.set_merge_policy(Box::new(merging.clone()));
+        let (threads, merging) = (config.threads.max(1), Merging::default());
+        let segments = Segments::open(&index, threads, config.memory_bytes / threads, Box::new(merging.clone()));
+        let segments = segments.map_err(failed())?;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().map_err(failed())?;
         let mut this = Self {
             path: path.to_owned(),
             fields: schema::schema().1,
-            writer: Some(writer),
+            segments,
             reader,
             committed: KnownPages::default(),
             uncommitted: Uncommitted::default(),
@@ -150,10 +139,7 @@ impl DocumentWriter {
         Ok(form)
     }
 
-    fn write(&self, id: DocumentId, entry: Entry, form: Form, replaces: bool) -> Result<(), IndexerError> {
-        if replaces {
-            self.writer().delete_term(Term::from_field_bytes(self.fields.id, id.as_bytes()));
-        }
+    fn write(&mut self, id: DocumentId, entry: Entry, form: Form, replaces: bool) -> Result<(), IndexerError> {
         let permit = self
             .waiting
             .take(entry.text_bytes(), STALLED_AFTER)
@@ -163,8 +149,7 @@ impl DocumentWriter {
             Entry::Gone { .. } => Anchors::default(),
         };
         let document = PageDocument::new(self.fields, id, entry, form, anchors, permit);
-        self.writer().add_document(document).map_err(IndexerError::index(&self.path))?;
-        Ok(())
+        self.segments.add(document, replaces).map_err(IndexerError::index(&self.path))
     }
 
     /// Everything in the log up to there has been applied.
@@ -196,11 +181,7 @@ impl DocumentWriter {
 
     pub(crate) fn commit_applied(&mut self) -> Result<(), IndexerError> {
         let progress = Progress { logs: self.checkpoint.clone(), unsettled: self.unsettled.clone() };
-        let payload = progress.encode();
-        let mut commit =
-            self.writer.as_mut().expect(WHILE_LIVING).prepare_commit().map_err(IndexerError::index(&self.path))?;
-        commit.set_payload(&payload);
-        commit.commit().map_err(IndexerError::index(&self.path))?;
+        self.segments.commit(&progress.encode()).map_err(IndexerError::index(&self.path))?;
         self.uncommitted.clear();
         self.moved = false;
         self.reload()
@@ -211,7 +192,8 @@ impl DocumentWriter {
         if self.unsettled.is_empty() {
             return Ok(());
         }
-        let failed = |error: TantivyError| IndexerError::Index { path: self.path.clone(), error };
+        let path = self.path.clone();
+        let failed = |error: TantivyError| IndexerError::Index { path: path.clone(), error };
         let changes = fold::settle(&self.unsettled, &self.committed, &self.fields).map_err(failed)?;
         let searcher = self.reader.searcher();
         for change in changes {
@@ -237,7 +219,8 @@ impl DocumentWriter {
             self.links_changed = false;
             0
         });
-        let failed = |error: TantivyError| IndexerError::Index { path: self.path.clone(), error };
+        let path = self.path.clone();
+        let failed = |error: TantivyError| IndexerError::Index { path: path.clone(), error };
         let outdated = self.committed.outdated(start, LOOKED_AT_FOR_ANCHORS, most, &self.fields).map_err(failed)?;
         self.anchors_from = outdated.next;
         let searcher = self.reader.searcher();
@@ -272,26 +255,11 @@ impl DocumentWriter {
         Ok(())
     }
 
-    fn writer(&self) -> &IndexWriter<PageDocument> {
-        self.writer.as_ref().expect(WHILE_LIVING)
-    }
-
     fn reload(&mut self) -> Result<(), IndexerError> {
         self.reader.reload().map_err(IndexerError::index(&self.path))?;
         self.committed =
             KnownPages::of(&self.reader.searcher(), &self.fields).map_err(IndexerError::index(&self.path))?;
         Ok(())
-    }
-}
-
-impl Drop for DocumentWriter {
-    /// A merge that outlives its writer would write its own view of the index over the commits of the next writer.
-    fn drop(&mut self) {
-        if let Some(writer) = self.writer.take()
-            && let Err(error) = writer.wait_merging_threads()
-        {
-            tracing::warn!(%error, "a merge of index segments failed");
-        }
     }
 }
 

@@ -1,21 +1,23 @@
 //! The terms of a document in the order in which they are indexed fastest: all occurrences of a term in a row.
 //!
-//! tantivy looks up each occurrence in a table of all terms of a segment, far larger than any cache. In a row, all but the first
-//! find it where it was a moment ago. A [`Vocabulary`] remembers from text to text which terms a word gives, so that an
-//! occurrence costs one look-up here and no stemming.
+//! A segment's table of all terms is far larger than any cache, so a term is looked up there once for a text, or not at all: a
+//! [`Vocabulary`] remembers from text to text which terms a word gives and numbers them, so that an occurrence costs one look-up
+//! in that and no stemming.
 //!
 //! A word as it was written ([`WORD_SIGN`]) is given once for a text: it is asked for prefixes and spelling, not for how often it
 //! stands where. Invariant: the positions of one term never fall.
 
 mod vocabulary;
 
+use std::iter;
 use std::ops::Range;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::cut::{Cutter, Scratch, Terms};
 use super::{Language, normalise};
-use vocabulary::{TermNumber, Vocabulary, WordTerms};
+pub(crate) use vocabulary::TermNumber;
+use vocabulary::{Vocabulary, WordTerms};
 
 /// Occurrences whose memory is kept for the next text.
 const KEPT_OCCURRENCES: usize = 1 << 16;
@@ -28,17 +30,27 @@ pub struct DocumentTokenizer {
     scratch: Scratch,
 }
 
+impl DocumentTokenizer {
+    /// All terms of a text.
+    pub(crate) fn group(&mut self, text: &str) -> &Groups {
+        self.groups.begin_text();
+        let mut cutter = Cutter::new(text, None, &mut self.scratch);
+        while cutter.next(&mut self.groups) {}
+        &self.groups
+    }
+}
+
 impl Tokenizer for DocumentTokenizer {
     type TokenStream<'a> = DocumentStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> DocumentStream<'a> {
         self.token.reset();
-        self.groups.begin_text();
-        let mut cutter = Cutter::new(text, None, &mut self.scratch);
-        while cutter.next(&mut self.groups) {}
+        self.group(text);
         DocumentStream { groups: &self.groups, token: &mut self.token, next_term: 0, next_occurrence: NONE }
     }
 }
+
+/// As tantivy takes it.
 
 pub struct DocumentStream<'a> {
     groups: &'a Groups,
@@ -56,7 +68,7 @@ impl TokenStream for DocumentStream<'_> {
             self.next_term += 1;
             self.next_occurrence = self.groups.of_term[term as usize].first;
             self.token.text.clear();
-            self.token.text.push_str(self.groups.vocabulary.term(term));
+            self.token.text.push_str(str::from_utf8(self.groups.term(term)).expect("terms are made of texts"));
         }
         let Occurrence { position, next } = self.groups.occurrences[self.next_occurrence as usize];
         (self.token.position, self.token.position_length) = (position as usize, 1);
@@ -76,9 +88,12 @@ impl TokenStream for DocumentStream<'_> {
 /// In place of the number of an occurrence.
 const NONE: u32 = u32::MAX;
 
+/// The terms of one text with their occurrences.
 #[derive(Clone, Default)]
-struct Groups {
+pub(crate) struct Groups {
     vocabulary: Vocabulary,
+    /// Counts how often the vocabulary was forgotten.
+    generation: u32,
     lower: String,
     folded: String,
     /// By the number of the term.
@@ -88,6 +103,8 @@ struct Groups {
     /// Of this text, in the order in which they come first.
     terms: Vec<TermNumber>,
     occurrences: Vec<Occurrence>,
+    /// Behind the last position.
+    end: u32,
 }
 
 /// Of one term.
@@ -106,12 +123,49 @@ struct Occurrence {
 }
 
 impl Groups {
+    /// Numbers of terms hold for as long as this does not change.
+    pub fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    pub fn term(&self, number: TermNumber) -> &[u8] {
+        self.vocabulary.term(number)
+    }
+
+    /// Each term of the text with its positions, of which there is at least one.
+    pub fn terms(&self) -> impl Iterator<Item = (TermNumber, impl Iterator<Item = u32> + '_)> {
+        self.terms.iter().map(move |&term| {
+            let mut next = self.of_term[term as usize].first;
+            let positions = iter::from_fn(move || {
+                let Occurrence { position, next: following } = *self.occurrences.get(next as usize)?;
+                next = following;
+                Some(position)
+            });
+            (term, positions)
+        })
+    }
+
+    /// How many occurrences there are of all terms.
+    pub fn occurrences(&self) -> u32 {
+        self.occurrences.len() as u32
+    }
+
+    /// Behind the last position.
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
     fn begin_text(&mut self) {
         self.text = self.text.wrapping_add(1);
-        if self.vocabulary.forget_if_large() || self.text == 0 {
+        if self.vocabulary.forget_if_large() {
+            self.generation = self.generation.wrapping_add(1);
+            self.of_term = Vec::new();
+        }
+        if self.text == 0 {
             self.text = 1;
             self.of_term = Vec::new();
         }
+        self.end = 0;
         self.terms.clear();
         self.occurrences.clear();
         self.occurrences.shrink_to(KEPT_OCCURRENCES);
@@ -119,6 +173,7 @@ impl Groups {
 
     fn add(&mut self, term: TermNumber, position: usize) {
         let number = self.occurrences.len() as u32;
+        self.end = self.end.max(position as u32 + 1);
         self.occurrences.push(Occurrence { position: position as u32, next: NONE });
         if self.of_term.len() <= term as usize {
             self.of_term.resize(self.vocabulary.terms(), Occurrences::default());

@@ -15,7 +15,7 @@ use crate::version::Version;
 const WORDS: [&str; 4] = ["gauge", "level", "tide", "weir"];
 
 fn config() -> IndexerConfig {
-    IndexerConfig { memory_bytes: MIN_ARENA_BYTES, ..IndexerConfig::default() }
+    IndexerConfig { memory_bytes: 1 << 20, threads: 2, ..IndexerConfig::default() }
 }
 
 fn new_index() -> (tempfile::TempDir, PathBuf) {

@@ -15,7 +15,7 @@ use crate::{count, publish};
 const LOG: &str = "log";
 
 fn config() -> IndexerConfig {
-    IndexerConfig { memory_bytes: MIN_ARENA_BYTES, ..IndexerConfig::default() }
+    IndexerConfig { memory_bytes: 1 << 20, threads: 2, ..IndexerConfig::default() }
 }
 
 fn page(url: &str, fetched_at_ms: i64, token: u64) -> Entry {
