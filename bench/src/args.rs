@@ -59,6 +59,12 @@ pub struct Args {
     /// Measure the frontier with so many URLs, and print the figures as JSON
     #[arg(long, hide = true)]
     pub frontier_of: Option<u64>,
+    /// Fetch all behind these URLs and keep nothing of it
+    #[arg(long, hide = true, value_delimiter = ',', requires = "connections")]
+    pub fetch_from: Vec<String>,
+    /// To each host then
+    #[arg(long, hide = true)]
+    pub connections: Option<u32>,
     /// Take the stages alone on the pages behind this URL, and print them as JSON
     #[arg(long, hide = true)]
     pub stages_of: Option<String>,

@@ -59,6 +59,9 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     if let Some(home) = &args.stages_of {
         return stages::run_here(home, args.pages, &args.work_dir);
     }
+    if let Some(connections) = args.connections {
+        return real::fetch_here(&args.fetch_from, connections, &args.work_dir);
+    }
     if let Some(urls) = args.frontier_of {
         return frontier::run_here(urls, &args.work_dir);
     }

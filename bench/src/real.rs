@@ -1,13 +1,14 @@
 //! Crawls as a user has them: real documentation behind nginx, one large host, and many hosts that answer late.
 //!
-//! Each [`row`](Row) is one web. Seine and the other crawlers take it one after the other, with as many connections each, and
-//! the server counts their pages ([`seen`]). With a second Seine program the two take each row in turns, without the others.
+//! Each [`row`](Row) is one web. Seine, its [`fetching`] alone and the other crawlers take it one after the other, with as many
+//! connections each, and the server counts their pages ([`seen`]). With a second Seine program the two take each row in turns, without the others.
 
 mod seen;
 mod nginx;
 mod row;
 mod quarters;
 mod crawl;
+mod fetching;
 mod table;
 
 use std::path::Path;
@@ -20,6 +21,7 @@ use crate::peers::Peer;
 use crate::seine::Contender;
 
 pub use crawl::RowRun;
+pub use fetching::run_here as fetch_here;
 use row::Row;
 pub use row::RowName;
 
@@ -42,6 +44,9 @@ pub async fn run(args: &Args, work: &Path, remarks: &mut Vec<String>) -> anyhow:
             seine = seine.recorded(directory.join(format!("{}.perf", name.text())));
         }
         let mut runs = vec![crawl::by_seine(&row, &seine, work).await?];
+        if args.profile.is_none() {
+            runs.push(crawl::by_fetching(&row, work).await?);
+        }
         for peer in Peer::ALL.into_iter().filter(|_| !args.no_peers && args.profile.is_none()) {
             match crawl::by_peer(&row, peer, work).await {
                 Ok(run) => runs.push(run),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde::Serialize;
 
+use super::fetching;
 use super::quarters::{Quarter, quarters};
 use super::row::Row;
 use super::seen::Seen;
@@ -45,6 +46,15 @@ pub async fn by_seine(row: &Row, contender: &Contender, work: &Path) -> anyhow::
     let run = RowRun::new("seine", "saves, indexes", seen, &finished);
     ensure!(run.seen.pages > 0, "the server saw no page of a crawl that indexed {}", summary.indexed);
     Ok(RowRun { indexed: Some(summary.indexed), quarters, ..run })
+}
+
+/// By Seine's tiers that fetch, without those that keep.
+pub async fn by_fetching(row: &Row, work: &Path) -> anyhow::Result<RowRun> {
+    const NAME: &str = "fetching";
+    row.forget()?;
+    eprintln!("seine fetches {}", row.title);
+    let finished = measure::run(NAME, &mut fetching::command(row, work)?, work, SEINE_TIME_LIMIT).await?;
+    Ok(RowRun::new(NAME, "analyses, keeps nothing", row.seen()?, &finished.must_succeed()?))
 }
 
 pub async fn by_peer(row: &Row, peer: Peer, work: &Path) -> anyhow::Result<RowRun> {

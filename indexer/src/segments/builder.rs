@@ -184,7 +184,9 @@ impl Indexed {
             return Self::Not;
         }
         match kind {
-            FieldType::Str(options) if options.get_indexing_options().is_some_and(|text| text.tokenizer() == TOKENIZER) => {
+            FieldType::Str(options)
+                if options.get_indexing_options().is_some_and(|text| text.tokenizer() == TOKENIZER) =>
+            {
                 Self::Words(WordPostings::default())
             }
             _ => Self::Exact(Terms::default(), ExactPostings::default()),

@@ -76,7 +76,8 @@ impl WordPostings {
 
     pub fn write(&self, terms: &SortedTerms, field: &mut FieldSerializer) -> io::Result<()> {
         let mut deltas = Vec::new();
-        by_term(&self.postings, |posting| (posting.term, posting.at), terms, |term, documents| {
+        let of = |posting: &WordPosting| (posting.term, posting.at);
+        by_term(&self.postings, of, terms, |term, documents| {
             field.new_term(term, count_documents(documents), true)?;
             for postings in documents.chunk_by(|a, b| same_document(*a, *b)) {
                 deltas.clear();
@@ -150,7 +151,7 @@ impl ExactPostings {
     }
 
     pub fn write(&self, terms: &SortedTerms, field: &mut FieldSerializer) -> io::Result<()> {
-        by_term(&self.postings, |posting| *posting, terms, |term, documents| {
+        by_term(&self.postings, Clone::clone, terms, |term, documents| {
             field.new_term_without_freq(term)?;
             for document in documents.chunk_by(PartialEq::eq) {
                 field.write_doc(document[0], 0, &[]);

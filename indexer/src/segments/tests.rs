@@ -88,10 +88,10 @@ fn terms(segment: &SegmentReader) -> BTreeMap<(String, Vec<u8>), Standing> {
     let mut found = BTreeMap::new();
     for (field, entry) in segment.schema().fields().filter(|(_, entry)| entry.is_indexed()) {
         let inverted = segment.inverted_index(field).unwrap();
-        found.insert((format!("{} tokens", entry.name()), Vec::new()), vec![(
-            0,
-            vec![inverted.total_num_tokens() as u32],
-        )]);
+        found.insert(
+            (format!("{} tokens", entry.name()), Vec::new()),
+            vec![(0, vec![inverted.total_num_tokens() as u32])],
+        );
         let mut terms = inverted.terms().stream().unwrap();
         while terms.advance() {
             let option = IndexRecordOption::WithFreqsAndPositions;

@@ -51,7 +51,6 @@ impl Tokenizer for DocumentTokenizer {
 }
 
 /// As tantivy takes it.
-
 pub struct DocumentStream<'a> {
     groups: &'a Groups,
     token: &'a mut Token,
