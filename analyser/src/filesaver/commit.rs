@@ -1,13 +1,15 @@
 //! The one writer: takes what waits, appends it to archive and log, syncs, and only then acknowledges.
 //!
-//! Group commit without a timer: while one batch is synced the next collects in the channel, so a page waits for at
-//! most the batch before it and its own. A batch that fails is cut out of both files and its pages are told; the next
+//! Group commit: while one batch is synced, and for a moment after, the next collects in the channel, so a page waits for at
+//! most the batch before it and its own. A page that comes alone is committed at once. A batch that fails is cut out of both files and its pages are told; the next
 //! one starts from a clean end.
 //!
 //! Invariant: at every moment, what the log holds below the published end is in the archive, and both are durable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ::metrics::Gauge;
 use seine_node::health::Reporter;
@@ -27,6 +29,9 @@ use super::{Durability, named, nowhere};
 use crate::error::Error;
 use crate::metrics;
 
+/// At most this often is a batch committed: two syncs cost the same for one page as for a hundred, and so does waking everybody
+/// who waits for them.
+const COMMIT_INTERVAL: Duration = Duration::from_millis(10);
 /// Pages of one batch.
 const BATCH_PAGES: usize = 512;
 /// Bytes of one batch, but for its last page.
@@ -182,7 +187,12 @@ impl Writer {
     /// Works until told to stop, or until nobody is left who could send anything.
     pub fn run(mut self, mut waiting: Receiver<Command>) {
         let mut batch = Batch::default();
+        let mut committed_at: Option<Instant> = None;
         while let Some(first) = waiting.blocking_recv() {
+            if let Some(before) = committed_at {
+                thread::sleep(COMMIT_INTERVAL.saturating_sub(before.elapsed()));
+            }
+            committed_at = Some(Instant::now());
             let mut next = Some(first);
             // Collects up to the limits; what is no page ends the batch, so that it sees all pages before it.
             let interruption = loop {
