@@ -181,6 +181,11 @@ fn normalise(word: &str, ascii: bool, lower: &mut String, folded: &mut String) {
     }
 }
 
+/// Whether an ASCII word is as [`normalise`] would make it, which most are.
+fn is_normal(word: &str) -> bool {
+    word.len() <= MAX_WORD_BYTES && !word.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
 /// The whole of a compound: lower case, thousands without their separators.
 fn push_whole(compound: &str, text: &mut String) {
     let start = text.len();

@@ -15,7 +15,7 @@ use std::ops::Range;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::cut::{Cutter, Scratch, Terms};
-use super::{Language, normalise};
+use super::{Language, is_normal, normalise};
 pub(crate) use vocabulary::TermNumber;
 use vocabulary::{Vocabulary, WordTerms};
 
@@ -194,9 +194,14 @@ impl Groups {
 
 impl Terms for Groups {
     fn word(&mut self, word: &str, ascii: bool, language: Language, _: &Range<usize>, position: usize) {
-        normalise(word, ascii, &mut self.lower, &mut self.folded);
-        let lower = if ascii { &self.folded } else { &self.lower };
-        let WordTerms { stem, written } = self.vocabulary.word(language, lower, &self.folded);
+        let terms = if ascii && is_normal(word) {
+            self.vocabulary.word(language, word, word)
+        } else {
+            normalise(word, ascii, &mut self.lower, &mut self.folded);
+            let lower = if ascii { &self.folded } else { &self.lower };
+            self.vocabulary.word(language, lower, &self.folded)
+        };
+        let WordTerms { stem, written } = terms;
         self.add(stem, position);
         if let Some(written) = written
             && !self.has(written)
