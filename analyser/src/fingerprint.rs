@@ -6,10 +6,34 @@ use seine_common::fingerprint::Fingerprinter;
 
 static FINGERPRINTER: LazyLock<Fingerprinter> = LazyLock::new(Fingerprinter::public);
 
+/// The fingerprint is fast over long pieces and slow over short ones.
+const BUFFER_BYTES: usize = 4 << 10;
+
 /// Rabin fingerprint of the words with one space between them: how a page is laid out in lines changes nothing.
 pub(crate) fn fingerprint(text: &str) -> u64 {
-    const BUFFER_BYTES: usize = 4 << 10;
-    // Words are gathered first: the fingerprint is fast over long pieces and slow over short ones.
+    if is_tidy(text.as_bytes()) { of_tidy(text.as_bytes()) } else { of_words(text) }
+}
+
+/// Whether there is one space or end of line between any two words, and nothing around them. Most texts are.
+fn is_tidy(text: &[u8]) -> bool {
+    let [first, .., last] = text else { return false };
+    let is_space = |byte: &u8| byte.is_ascii_whitespace();
+    let gaps = text.iter().zip(&text[1..]).fold(false, |found, (a, b)| found | (is_space(a) & is_space(b)));
+    !gaps && !is_space(first) && !is_space(last)
+}
+
+fn of_tidy(text: &[u8]) -> u64 {
+    let mut buffer = [0; BUFFER_BYTES];
+    text.chunks(BUFFER_BYTES).fold(0, |state, piece| {
+        let buffer = &mut buffer[..piece.len()];
+        for (to, from) in buffer.iter_mut().zip(piece) {
+            *to = if from.is_ascii_whitespace() { b' ' } else { *from };
+        }
+        FINGERPRINTER.extend(state, buffer)
+    })
+}
+
+fn of_words(text: &str) -> u64 {
     let mut buffer = Vec::with_capacity(BUFFER_BYTES);
     let mut state = 0;
     for (position, word) in text.split_ascii_whitespace().enumerate() {

@@ -13,11 +13,8 @@ mod choose;
 #[doc(hidden)]
 pub mod training;
 
-use features::{Columns, Features};
+use features::{Columns, Features, UNITS_AT_ONCE};
 pub(crate) use features::{PageView, heading_level};
-
-/// Features take a kilobyte for each unit: of so many, all fit into a core's nearest cache.
-const UNITS_AT_ONCE: usize = 32;
 
 /// For each unit of the page whether it belongs to the main text.
 pub(crate) fn main_units(page: &PageView<'_>) -> Vec<bool> {

@@ -6,6 +6,9 @@ const ENOUGH_BYTES: f32 = 1500.0;
 /// Words of a line that reads like a sentence.
 const MIN_WORDS: usize = 8;
 
+/// Bytes of a line in which ideographs are counted.
+const LOOKED_AT: usize = 400;
+
 /// `wanted` are language codes; empty means all.
 pub(crate) fn usability(text: &str, lang: &str, wanted: &[String]) -> f32 {
     if !wanted.is_empty() && !wanted.iter().any(|code| code == lang) {
@@ -32,7 +35,8 @@ fn is_sentence_like(line: &str) -> bool {
     let ends = end.is_some_and(|end| matches!(end, '.' | '!' | '?' | '…' | ':' | '。' | '！' | '？' | '।' | '؟'));
     // Ideographs are written without spaces; two of them are about a word.
     let words = line.split_ascii_whitespace().take(MIN_WORDS * 2).count();
-    let wide = line.bytes().take(400).filter(|byte| (0xe3..=0xed).contains(byte)).count();
+    let beginning = &line.as_bytes()[..line.len().min(LOOKED_AT)];
+    let wide = beginning.iter().filter(|byte| (0xe3..=0xed).contains(*byte)).count();
     let words = words + wide / 2;
     words >= MIN_WORDS && (ends || words >= MIN_WORDS * 2)
 }

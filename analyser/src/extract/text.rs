@@ -107,12 +107,13 @@ impl TextBuffer {
                 piece = &piece[length..];
                 continue;
             }
-            let length = word_length(piece);
+            let length = words_length(piece);
             self.push_word(&piece[..length]);
             piece = &piece[length..];
         }
     }
 
+    /// One word, or several with a space between them.
     fn push_word(&mut self, word: &[u8]) {
         if self.bytes.len() > self.limit {
             return;
@@ -184,12 +185,16 @@ fn begins_anew(before: &[u8], word: &[u8]) -> bool {
     last.is_some_and(|c| c.is_lowercase() || c.is_numeric())
 }
 
-fn word_length(piece: &[u8]) -> usize {
+/// The first word, and all that follow with one space between them, which is how they are to stand.
+fn words_length(piece: &[u8]) -> usize {
     let mut at = 0;
     while let Some(next) = piece[at..].iter().position(|&byte| MAY_SEPARATE[usize::from(byte)]) {
         at += next;
         if separator(&piece[at..]).is_some() {
-            return at;
+            match piece[at..] {
+                [b' ', after, ..] if !MAY_SEPARATE[usize::from(after)] => {}
+                _ => return at,
+            }
         }
         at += 1;
     }

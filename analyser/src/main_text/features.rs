@@ -24,7 +24,7 @@ use self::text::{equal_texts, word_hashes};
 use super::page_stats::{Distances, FAR, PageStats, UnitStats};
 use super::phrases;
 
-pub(crate) use self::columns::Columns;
+pub(crate) use self::columns::{Columns, UNITS_AT_ONCE};
 
 /// A page as the choice of the main text sees it.
 pub(crate) struct PageView<'a> {
@@ -139,7 +139,7 @@ impl<'a> Features<'a> {
             link_before: running(|unit| unit.link_length),
             first_h1: outline.units.iter().position(|unit| level(unit) == 1),
             equal_texts: equal_texts(&stats.units),
-            title_words: word_hashes(page.title),
+            title_words: word_hashes(page.title).collect(),
             h1s: count(Block::H1),
             articles: count(Block::Article),
             mains: count(Block::Main),

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use super::features::Columns;
+use super::features::{Columns, UNITS_AT_ONCE};
 
 /// Questions per tree.
 pub const DEPTH: usize = 5;
@@ -51,25 +51,21 @@ impl Forest {
 
     /// Appends the probability of each unit.
     pub(crate) fn add_probabilities(&self, columns: &Columns, probabilities: &mut Vec<f32>) {
-        let first = probabilities.len();
-        probabilities.resize(first + columns.rows(), self.bias);
-        let sums = &mut probabilities[first..];
-        let mut leaf_of = vec![0u8; columns.rows()];
+        // As wide as a feature, so that whole registers are compared at once.
+        let mut sums = [self.bias; UNITS_AT_ONCE];
         for tree in &self.trees {
-            leaf_of.fill(0);
+            let mut leaf_of = [0u32; UNITS_AT_ONCE];
             for (number, (feature, value)) in tree.questions.iter().enumerate() {
-                let bit = 1u8 << number;
+                let bit = 1 << number;
                 for (leaf, known) in leaf_of.iter_mut().zip(columns.column(usize::from(*feature))) {
                     *leaf |= if *known > *value { bit } else { 0 };
                 }
             }
-            for (sum, leaf) in sums.iter_mut().zip(&leaf_of) {
-                *sum += tree.leaves[usize::from(*leaf)];
+            for (sum, leaf) in sums.iter_mut().zip(leaf_of) {
+                *sum += tree.leaves[leaf as usize];
             }
         }
-        for sum in sums {
-            *sum = 1.0 / (1.0 + (-*sum).exp());
-        }
+        probabilities.extend(sums[..columns.rows()].iter().map(|sum| 1.0 / (1.0 + (-sum).exp())));
     }
 }
 

@@ -1,6 +1,11 @@
 //! Counts over a page's outline that the features of single units are made from: what each unit's characters are, and
 //! how much of what each container holds.
 
+use std::hash::BuildHasher;
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
+
 use crate::extract::hints::Hints;
 use crate::extract::outline::{Outline, Unit};
 
@@ -21,7 +26,7 @@ pub(crate) struct UnitStats {
     pub ends_with_colon: bool,
     pub begins_upper: bool,
     pub has_copyright: bool,
-    /// Equal texts are equal here.
+    /// Equal texts of a page are equal here.
     pub hash: u64,
 }
 
@@ -174,43 +179,75 @@ impl Distances {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Kinds of bytes that are counted; each has a byte of its own in a counter of eight.
+#[derive(Clone, Copy)]
 #[repr(u8)]
 enum Class {
-    Lower,
     Upper,
     Digit,
     Space,
     Comma,
-    End,
     Currency,
-    Other,
-    Lead,
-    WideLead,
+    /// The first byte of a character that is twice as wide.
+    Wide,
     Continuation,
 }
 
-const CLASSES: [Class; 256] = {
-    let mut table = [Class::Other; 256];
+/// For each byte one in the place of its class.
+const COUNTED: [u64; 256] = {
+    let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte] = match byte as u8 {
-            b'a'..=b'z' => Class::Lower,
-            b'A'..=b'Z' => Class::Upper,
-            b'0'..=b'9' => Class::Digit,
-            b' ' | b'\n' => Class::Space,
-            b',' => Class::Comma,
-            b'.' | b'!' | b'?' => Class::End,
-            b'$' => Class::Currency,
-            0x80..=0xbf => Class::Continuation,
-            0xe3..=0xed | 0xf0 => Class::WideLead,
-            0xc0..=0xff => Class::Lead,
-            _ => Class::Other,
+        let class = match byte as u8 {
+            b'A'..=b'Z' => Some(Class::Upper),
+            b'0'..=b'9' => Some(Class::Digit),
+            b' ' | b'\n' => Some(Class::Space),
+            b',' => Some(Class::Comma),
+            b'$' => Some(Class::Currency),
+            0xe3..=0xed | 0xf0 => Some(Class::Wide),
+            0x80..=0xbf => Some(Class::Continuation),
+            _ => None,
         };
+        if let Some(class) = class {
+            table[byte] = 1 << (8 * class as u32);
+        }
         byte += 1;
     }
     table
 };
+
+/// How often each class occurs.
+fn count_classes(bytes: &[u8]) -> [u32; 8] {
+    let mut counts = [0; 8];
+    // No byte of the counter overflows.
+    for piece in bytes.chunks(255) {
+        let counted = piece.iter().fold(0, |sum, byte| sum + COUNTED[usize::from(*byte)]);
+        for (count, more) in counts.iter_mut().zip(u64::to_le_bytes(counted)) {
+            *count += u32::from(more);
+        }
+    }
+    counts
+}
+
+/// How often the end of a sentence stands before a space.
+fn count_sentences(bytes: &[u8]) -> u32 {
+    let Some((_, following)) = bytes.split_first() else { return 0 };
+    // In pieces whose count fits into a byte, so that many are compared at once.
+    let pieces = bytes.chunks(255).zip(following.chunks(255));
+    let count = |(ends, spaces): (&[u8], &[u8])| {
+        let pairs = ends.iter().zip(spaces);
+        pairs.fold(0u8, |count, (end, space)| {
+            count + u8::from(ends_sentence(*end) & ((*space == b' ') | (*space == b'\n')))
+        })
+    };
+    pieces.map(count).map(u32::from).sum()
+}
+
+fn ends_sentence(byte: u8) -> bool {
+    (byte == b'.') | (byte == b'!') | (byte == b'?')
+}
+
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// How much of one unit is looked at closely; it is the same all through.
 const MAX_LOOK_BYTES: usize = 4 << 10;
@@ -218,23 +255,18 @@ const MAX_LOOK_BYTES: usize = 4 << 10;
 fn unit_stats(text: &str, unit: &Unit) -> UnitStats {
     let bytes = &text.as_bytes()[unit.start as usize..unit.end as usize];
     let looked = &bytes[..bytes.len().min(MAX_LOOK_BYTES)];
-    let mut counts = [0u32; 16];
-    let mut sentences = 0;
-    let mut before = Class::Other;
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for byte in looked {
-        let class = CLASSES[usize::from(*byte)];
-        counts[class as usize] += 1;
-        sentences += u32::from(class == Class::Space && before == Class::End);
-        before = class;
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    }
+    let counts = count_classes(looked);
+    let sentences = count_sentences(looked);
+    // Most units are without them, and signs of several bytes need not be looked for.
+    let is_ascii = counts[Class::Continuation as usize] == 0;
+    let euros = || bytes.windows(3).take(200).filter(|sign| *sign == "€".as_bytes()).count();
+    let is_copyright = || looked.windows(2).take(400).any(|sign| sign == "©".as_bytes());
     let scale = bytes.len() as f32 / looked.len().max(1) as f32;
     let count = |class: Class| counts[class as usize] as f32 * scale;
-    let wide = count(Class::WideLead);
+    let wide = count(Class::Wide);
     let length = bytes.len() as f32 - count(Class::Continuation) + wide;
     let (wide_ends, wide_commas) = if wide > 0.0 { wide_punctuation(text, unit) } else { (0.0, 0.0) };
-    let ends_sentence = bytes.last().is_some_and(|byte| CLASSES[usize::from(*byte)] == Class::End)
+    let ends = bytes.last().is_some_and(|byte| ends_sentence(*byte))
         || bytes.ends_with("。".as_bytes())
         || bytes.ends_with("”".as_bytes())
         || bytes.ends_with(b".\"")
@@ -246,13 +278,13 @@ fn unit_stats(text: &str, unit: &Unit) -> UnitStats {
         upper: count(Class::Upper),
         digits: count(Class::Digit),
         commas: count(Class::Comma) + wide_commas,
-        currency: count(Class::Currency) + bytes.windows(3).take(200).filter(|w| *w == "€".as_bytes()).count() as f32,
-        sentences: sentences as f32 * scale + f32::from(u8::from(ends_sentence)) + wide_ends,
-        ends_sentence,
+        currency: count(Class::Currency) + if is_ascii { 0.0 } else { euros() as f32 },
+        sentences: sentences as f32 * scale + f32::from(u8::from(ends)) + wide_ends,
+        ends_sentence: ends,
         ends_with_colon: bytes.last() == Some(&b':'),
         begins_upper: bytes.first().is_some_and(u8::is_ascii_uppercase),
-        has_copyright: looked.windows(2).take(400).any(|pair| pair == "©".as_bytes()),
-        hash,
+        has_copyright: !is_ascii && is_copyright(),
+        hash: HASHER.hash_one(looked),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the training tool needs: the units of a page with their features, the forest's form, and the choice.
 
-use super::features::{Columns, Features};
+use super::features::{Columns, Features, UNITS_AT_ONCE};
 use crate::extract::links::LinkCollector;
 use crate::format::HtmlPage;
 
@@ -19,9 +19,15 @@ impl TrainingPage {
         let url = seine_common::url::CanonicalUrl::parse(url).ok()?;
         let page = HtmlPage::read(body, None, "seine", LinkCollector::default());
         let view = page.view(&url);
-        let mut columns = Columns::default();
-        Features::of(&view).fill(&mut columns, 0..view.outline.units.len());
-        let features = (0..feature_names().len()).map(|number| columns.column(number).to_vec()).collect();
+        let (of_page, mut columns) = (Features::of(&view), Columns::default());
+        let count = view.outline.units.len();
+        let mut features = vec![Vec::with_capacity(count); feature_names().len()];
+        for first in (0..count).step_by(UNITS_AT_ONCE) {
+            of_page.fill(&mut columns, first..count.min(first + UNITS_AT_ONCE));
+            for (number, values) in features.iter_mut().enumerate() {
+                values.extend_from_slice(&columns.column(number)[..columns.rows()]);
+            }
+        }
         let units = view.outline.units.iter().map(|unit| view.text[unit.start as usize..unit.end as usize].to_owned());
         Some(Self { units: units.collect(), features })
     }

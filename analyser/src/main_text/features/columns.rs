@@ -8,19 +8,25 @@ pub(crate) trait Sink {
     fn put_of(&mut self, whose: &str, name: &str, value: f32);
 }
 
-/// Features of all units, one feature after the other, so that a rule runs over them at once.
+/// Units whose features are held at once: so many fit into a core's nearest cache, at a kilobyte each.
+pub(crate) const UNITS_AT_ONCE: usize = 32;
+
+/// One feature of all units; those behind the last unit mean nothing.
+pub(crate) type Column = [f32; UNITS_AT_ONCE];
+
+/// Features of some units, one feature after the other, so that a rule runs over them at once.
 #[derive(Default)]
 pub(crate) struct Columns {
-    values: Vec<f32>,
+    values: Vec<Column>,
     rows: usize,
     row: usize,
     next: usize,
 }
 
 impl Columns {
-    /// Makes room for so many units, each of whose features must then be put.
+    /// Makes room for so many units, at most [`UNITS_AT_ONCE`], each of whose features must then be put.
     pub(super) fn begin(&mut self, rows: usize, features: usize) {
-        self.values.resize(rows * features, 0.0);
+        self.values.resize(features, [0.0; UNITS_AT_ONCE]);
         (self.rows, self.row, self.next) = (rows, 0, 0);
     }
 
@@ -29,8 +35,8 @@ impl Columns {
         (self.row, self.next) = (row, 0);
     }
 
-    pub fn column(&self, feature: usize) -> &[f32] {
-        &self.values[feature * self.rows..][..self.rows]
+    pub fn column(&self, feature: usize) -> &Column {
+        &self.values[feature]
     }
 
     pub fn rows(&self) -> usize {
@@ -41,7 +47,7 @@ impl Columns {
 impl Sink for Columns {
     #[inline]
     fn put(&mut self, _name: &str, value: f32) {
-        self.values[self.next * self.rows + self.row] = value;
+        self.values[self.next][self.row] = value;
         self.next += 1;
     }
 
@@ -69,9 +75,8 @@ pub(super) struct WholeColumns<'c>(pub &'c mut Columns);
 
 impl Sink for WholeColumns<'_> {
     fn put(&mut self, _name: &str, value: f32) {
-        let rows = self.0.rows;
         // Behind the columns of the last unit.
-        self.0.values[self.0.next * rows..][..rows].fill(value);
+        self.0.values[self.0.next].fill(value);
         self.0.next += 1;
     }
 

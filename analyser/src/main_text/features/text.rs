@@ -43,9 +43,12 @@ impl Features<'_> {
         if text.len() > 200 {
             return 0.0;
         }
-        let words = word_hashes(text);
-        let common = words.iter().filter(|word| self.title_words.contains(word)).count();
-        share(common as f32, words.len() as f32)
+        let (mut common, mut all) = (0, 0);
+        for word in word_hashes(text) {
+            common += usize::from(self.title_words.contains(&word));
+            all += 1;
+        }
+        share(common as f32, all as f32)
     }
 }
 
@@ -62,13 +65,31 @@ pub(super) fn equal_texts(units: &[UnitStats]) -> Vec<(u8, u8)> {
     counts
 }
 
-pub(super) fn word_hashes(text: &str) -> Vec<u64> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).take(40);
-    words
-        .map(|word| {
-            word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-                (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
-            })
-        })
-        .collect()
+/// Of the first words: runs of letters and digits.
+pub(super) fn word_hashes(text: &str) -> impl Iterator<Item = u64> {
+    const WORDS: usize = 40;
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let next = move || {
+        let (mut hash, start) = (START, at);
+        while at < bytes.len() {
+            // Decoding is for characters that need it.
+            let (length, in_word) = match bytes[at] {
+                byte if byte.is_ascii() => (1, byte.is_ascii_alphanumeric()),
+                _ => text[at..].chars().next().map_or((1, false), |c| (c.len_utf8(), c.is_alphanumeric())),
+            };
+            if in_word {
+                for byte in &bytes[at..at + length] {
+                    hash = (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3);
+                }
+            }
+            at += length;
+            if !in_word && hash != START {
+                return Some(hash);
+            }
+        }
+        (hash != START && start < at).then_some(hash)
+    };
+    std::iter::from_fn(next).take(WORDS)
 }
