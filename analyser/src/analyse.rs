@@ -41,6 +41,8 @@ pub struct AnalyserConfig {
     pub converter: Option<ConverterConfig>,
     /// Threads at work at once.
     pub threads: Arc<Limit>,
+    /// Bodies of pages under way that one stream may hold, and as much again of what is read in them.
+    pub page_bytes: usize,
     /// How long pages wait for documents that no converter takes, before documents are given up.
     pub document_patience: Duration,
 }
@@ -53,6 +55,7 @@ impl Default for AnalyserConfig {
             keeps_ip: false,
             converter: None,
             threads: Limits::new(1).analysis,
+            page_bytes: 64 << 20,
             document_patience: Duration::from_secs(10),
         }
     }

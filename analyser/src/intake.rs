@@ -56,7 +56,7 @@ pub(crate) struct Intake {
 impl Intake {
     pub fn new(filesavers: &Filesavers, tools: Tools, held: &Arc<HeldBytes>, answers: Answers) -> Self {
         let workers = tools.config.converter.as_ref().map(|converter| Arc::clone(&converter.workers));
-        let lanes = Lanes::new(held, workers, tools.config.document_patience);
+        let lanes = Lanes::new(held, tools.config.page_bytes, workers, tools.config.document_patience);
         Self {
             tools,
             answers,

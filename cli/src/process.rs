@@ -169,6 +169,7 @@ impl Process {
         let supervisor = Supervisor::default();
         let board = &supervisor.board;
         let limits = Limits::new(u32::try_from(config.convert.workers).unwrap_or(u32::MAX));
+        let limits = limits.within(config.resources.memory_bytes);
 
         let filesaver = if has(Role::Filesaver) {
             let health = board.reporter(Role::Filesaver.name(), "saving");

@@ -5,7 +5,7 @@
 //! instead of letting those under way time out.
 //!
 //! A body that outgrows its reservation takes more; when there is none, one body at a time may overdraw. So bodies
-//! never wait for each other in a circle, and memory is bounded by [`BODY_BUDGET_BYTES`] and one body limit.
+//! never wait for each other in a circle, and memory is bounded by the budget and one body limit.
 
 use std::sync::Arc;
 
@@ -14,10 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::metrics;
 
-/// Bodies alive in the collector.
-const BODY_BUDGET_BYTES: usize = 64 << 20;
-/// What a request reserves before its length is known.
-const RESERVATION_BYTES: usize = 256 << 10;
+/// What a request reserves before its length is known: more than most pages have.
+const RESERVATION_BYTES: usize = 64 << 10;
 const UNIT: usize = 1 << 10;
 
 #[derive(Clone, Debug)]
@@ -65,11 +63,12 @@ pub struct BodyPermit {
 }
 
 impl Gate {
-    pub fn new(max_in_flight: usize) -> Self {
+    /// `body_bytes` are for bodies that are alive in the collector.
+    pub fn new(max_in_flight: usize, body_bytes: usize) -> Self {
         Self {
             max_in_flight,
             requests: Arc::new(Semaphore::new(max_in_flight)),
-            bodies: Arc::new(Semaphore::new(BODY_BUDGET_BYTES / UNIT)),
+            bodies: Arc::new(Semaphore::new(body_bytes.max(RESERVATION_BYTES) / UNIT)),
             overdraft: Arc::new(Semaphore::new(1)),
             open: Arc::new(watch::Sender::new(true)),
             bandwidth: Arc::default(),
@@ -164,9 +163,11 @@ mod tests {
 
     use super::*;
 
+    const BUDGET_BYTES: usize = 32 << 20;
+
     #[test]
     fn no_more_requests_than_allowed_are_under_way() {
-        let gate = Gate::new(2);
+        let gate = Gate::new(2, BUDGET_BYTES);
         let (first, _second) = (gate.try_acquire().unwrap(), gate.try_acquire().unwrap());
         assert!(gate.try_acquire().is_none());
         drop(first);
@@ -175,7 +176,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_passes_a_closed_gate() {
-        let gate = Gate::new(1);
+        let gate = Gate::new(1, BUDGET_BYTES);
         let under_way = gate.try_acquire().unwrap();
         let mut waiting = Box::pin(gate.acquire());
         assert!(tokio::time::timeout(Duration::from_millis(20), &mut waiting).await.is_err());
@@ -189,16 +190,16 @@ mod tests {
 
     #[test]
     fn full_memory_stops_new_requests_until_bodies_are_gone() {
-        let gate = Gate::new(10_000);
+        let gate = Gate::new(10_000, BUDGET_BYTES);
         let bodies: Vec<_> = std::iter::from_fn(|| gate.try_acquire().map(|permit| permit.body)).collect();
-        assert_eq!(bodies.len(), BODY_BUDGET_BYTES / RESERVATION_BYTES);
+        assert_eq!(bodies.len(), BUDGET_BYTES / RESERVATION_BYTES);
         drop(bodies);
         assert!(gate.try_acquire().is_some());
     }
 
     #[test]
     fn a_small_body_gives_back_most_of_its_reservation() {
-        let gate = Gate::new(10_000);
+        let gate = Gate::new(10_000, BUDGET_BYTES);
         let bodies: Vec<_> = (0..1000)
             .map_while(|_| {
                 let mut body = gate.try_acquire()?.body;
@@ -211,11 +212,11 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_that_outgrow_all_memory_overdraw_one_at_a_time() {
-        let gate = Gate::new(10_000);
+        let gate = Gate::new(10_000, BUDGET_BYTES);
         let mut bodies: Vec<_> = std::iter::from_fn(|| gate.try_acquire().map(|permit| permit.body)).collect();
         let (mut one, mut other) = (bodies.pop().unwrap(), bodies.pop().unwrap());
-        one.grow_to(BODY_BUDGET_BYTES).await;
-        let mut waiting = Box::pin(other.grow_to(BODY_BUDGET_BYTES));
+        one.grow_to(BUDGET_BYTES).await;
+        let mut waiting = Box::pin(other.grow_to(BUDGET_BYTES));
         assert!(tokio::time::timeout(Duration::from_millis(20), &mut waiting).await.is_err());
         drop(one);
         tokio::time::timeout(Duration::from_secs(5), waiting).await.expect("the overdraft is free");

@@ -52,6 +52,8 @@ pub struct CollectorConfig {
     pub max_preparations: u32,
     /// Requests under way at once, over all hosts.
     pub max_in_flight: usize,
+    /// Bodies that are alive at once, from their first byte until they are saved.
+    pub body_bytes: usize,
     pub connect_timeout: Duration,
     /// From the start of a request to the last byte of its answer.
     pub request_timeout: Duration,
@@ -68,6 +70,7 @@ impl Default for CollectorConfig {
             bandwidth: Arc::default(),
             max_preparations: 64,
             max_in_flight: 128,
+            body_bytes: 32 << 20,
             connect_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(30),
             keeps_answers: false,
@@ -107,7 +110,7 @@ impl Collector {
     /// Works until told to stop: then starts nothing more, lets requests end, settles, returns leases, and ends.
     pub async fn run(self, shutdown: CancellationToken) -> Result<(), CollectorError> {
         metrics::describe();
-        let gate = Gate::new(self.config.max_in_flight).within(self.config.bandwidth.clone());
+        let gate = Gate::new(self.config.max_in_flight, self.config.body_bytes).within(self.config.bandwidth.clone());
         let (delivery, courier) = deliver::delivery(self.analysers, gate.clone(), self.health);
         let tools = Arc::new(Tools {
             http: Http::new(self.config.connect_timeout)?.counting(self.config.bandwidth.clone()),

@@ -15,6 +15,7 @@ use toml::Value;
 mod crawl;
 mod filters;
 mod node;
+mod resources;
 mod server;
 mod watching;
 mod keys;
@@ -28,6 +29,8 @@ pub use filters::FilterBook;
 use filters::RawFilter;
 pub use node::NodeConfig;
 use node::RawNode;
+use resources::RawResources;
+pub use resources::{ResourcesConfig, parse_size};
 use server::RawServer;
 pub use server::{ClientLimit, CorsOrigins, ServerConfig, WebConfig};
 pub use watching::{LogConfig, LogFormat, TelemetryConfig, log_directives};
@@ -37,6 +40,11 @@ use watching::{RawLog, RawTelemetry};
 pub const DEFAULT_TOML: &str = include_str!("config/default.toml");
 /// Read when it exists and no other file is named.
 pub const DEFAULT_FILE: &str = "seine.toml";
+
+/// The part of the memory for documents that are not written yet.
+const INDEX_SHARE: f64 = 0.25;
+/// A collector's process is short of memory when it takes so many times as much, files that the system keeps for it included.
+const SHORT_OF_MEMORY: u64 = 4;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -66,6 +74,7 @@ pub struct Config {
     pub filters: FilterBook,
     pub analyse: AnalyseConfig,
     pub fetch: FetchConfig,
+    pub resources: ResourcesConfig,
     pub store: StoreConfig,
     pub archive: ArchiveConfig,
     pub index: IndexConfig,
@@ -129,6 +138,7 @@ struct Raw {
     filters: BTreeMap<String, RawFilter>,
     analyse: RawAnalyse,
     fetch: RawFetch,
+    resources: RawResources,
     store: RawStore,
     archive: RawArchive,
     index: RawIndex,
@@ -151,7 +161,7 @@ struct RawFetch {
     connect_timeout: f64,
     request_timeout: f64,
     max_in_flight: usize,
-    memory_bytes: u64,
+    memory_bytes: Option<u64>,
     max_load: f32,
 }
 
@@ -169,7 +179,7 @@ struct RawArchive {
 
 #[derive(Deserialize)]
 struct RawIndex {
-    memory_bytes: usize,
+    memory_bytes: Option<usize>,
     commit_seconds: f64,
 }
 
@@ -225,7 +235,9 @@ impl Raw {
             ));
         }
         within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 16, 1 << 40)?;
-        within("index.memory_bytes", self.index.memory_bytes as u64, 15_000_000, 4 << 30)?;
+        let resources = self.resources.validate()?;
+        let index_memory = self.index.memory_bytes.unwrap_or(resources.share(INDEX_SHARE));
+        within("index.memory_bytes", index_memory as u64, 15_000_000, 4 << 30)?;
         let crawl = self.crawl.validate(self.refresh)?;
         let filters = FilterBook::of(self.filters)?;
         filters.get("enumeration", &crawl.enumeration)?;
@@ -240,9 +252,10 @@ impl Raw {
                 connect_timeout: seconds("fetch.connect_timeout", self.fetch.connect_timeout, 0.1, 600.0)?,
                 request_timeout: seconds("fetch.request_timeout", self.fetch.request_timeout, 0.1, 600.0)?,
                 max_in_flight: self.fetch.max_in_flight,
-                memory_bytes: self.fetch.memory_bytes,
+                memory_bytes: self.fetch.memory_bytes.unwrap_or(resources.memory_bytes * SHORT_OF_MEMORY),
                 max_load: self.fetch.max_load,
             },
+            resources,
             store: StoreConfig {
                 min_free_percent: self.store.min_free_percent,
                 sync: match self.store.durability.as_str() {
@@ -262,7 +275,7 @@ impl Raw {
                 },
             },
             index: IndexConfig {
-                memory_bytes: self.index.memory_bytes,
+                memory_bytes: index_memory,
                 commit_interval: seconds("index.commit_seconds", self.index.commit_seconds, 0.05, 3600.0)?,
             },
             convert: ConvertConfig {

@@ -46,7 +46,7 @@ use record::{
     AddressRecord, AtWorkRecord, BlockRecord, CrawlProgress, CrawlRecord, ExclusionRecord, ForgettingRecord,
     HostRecord, HostUse, LeaseRecord, QueueEntry, UrlRecord,
 };
-pub use store::RocksFrontier;
+pub use store::{DEFAULT_MEMORY_BYTES, RocksFrontier};
 
 pub type Result<T> = std::result::Result<T, MonitorError>;
 

@@ -48,7 +48,7 @@ use crate::MonitorError;
 use crate::blocklist::Blocklist;
 use crate::crawl::{CheckedCrawl, defaults};
 use crate::frontier::record::{CrawlRecord, ForgettingRecord};
-use crate::frontier::{CrawlId, Frontier, Result, RocksFrontier};
+use crate::frontier::{CrawlId, DEFAULT_MEMORY_BYTES, Frontier, Result, RocksFrontier};
 use crate::lease::table::{Holder, LeaseTable, SessionId};
 use crate::slots::SlotMap;
 use durable::DurableAnswers;
@@ -72,6 +72,8 @@ pub struct MonitorConfig {
     /// How long a robots.txt serves.
     pub robots_fresh: Duration,
     pub durability: Durability,
+    /// For what the frontier keeps in memory of its tables.
+    pub frontier_memory: usize,
     /// Above these, a collector is short of resources: links of valuable pages are put off.
     pub collector_memory: u64,
     pub collector_load: f32,
@@ -98,6 +100,7 @@ impl Default for MonitorConfig {
             quantum: 200,
             robots_fresh: Duration::from_secs(24 * 60 * 60),
             durability: Durability::Sync,
+            frontier_memory: DEFAULT_MEMORY_BYTES,
             collector_memory: 1 << 30,
             collector_load: 4.0,
             crawl_defaults: built_in_defaults(),
@@ -166,7 +169,8 @@ impl Monitor {
     /// be called within a tokio runtime.
     pub fn open(path: &Path, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         crate::metrics::describe();
-        let frontier = RocksFrontier::open(path).map_err(|error| MonitorError::open(path, error))?;
+        let frontier = RocksFrontier::open_within(path, config.frontier_memory)
+            .map_err(|error| MonitorError::open(path, error))?;
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let keeper = Keeper::new(Box::new(frontier), config, clock, nodes)?;
         let runtime = tokio::runtime::Handle::current();

@@ -2,12 +2,13 @@
 //! an administrator can change while the process runs.
 //!
 //! [`Limit`] is such a number and whoever waits for a place under it; the [`governor`] says how it moves, from what the
-//! [`machine`] has left, and for hosts from what is left of the [`Bandwidth`]. Not responsible for what is done under a limit.
+//! [`machine`] has left and what the process has taken of its [`memory`], and for hosts from what is left of the [`Bandwidth`]. Not responsible for what is done under a limit.
 
 pub mod governor;
 mod bandwidth;
 mod limit;
 mod machine;
+mod memory;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub use governor::Bounds;
 use governor::Load;
 pub use limit::{Limit, Place};
 use machine::Machine;
+use memory::OwnMemory;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -37,6 +39,8 @@ pub struct Limits {
     pub analysis: Arc<Limit>,
     pub converters: Arc<Limit>,
     pub bandwidth: Arc<Bandwidth>,
+    /// What the process is to get by with.
+    memory_bytes: u64,
 }
 
 impl Limits {
@@ -49,7 +53,13 @@ impl Limits {
             analysis: Arc::new(Limit::new(between(1, cores), cores, cores)),
             converters: Arc::new(Limit::new(between(1, converters.max(1)), converters, CONVERTERS.1)),
             bandwidth: Arc::default(),
+            memory_bytes: u64::MAX,
         }
+    }
+
+    /// They fall while the process takes more memory than that.
+    pub fn within(self, memory_bytes: u64) -> Self {
+        Self { memory_bytes, ..self }
     }
 
     fn all(&self) -> [(&'static str, &Limit); 3] {
@@ -79,12 +89,14 @@ impl Limits {
     /// Lets them follow the load until told to stop.
     pub async fn follow(self, stop: CancellationToken) -> Result<(), Infallible> {
         let mut machine = Machine::default();
+        let mut memory = OwnMemory::new(self.memory_bytes);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
             let load = machine.look();
+            let load = Load { memory_is_short: memory.look() || load.memory_is_short, ..load };
             self.hosts.follow(Load { bandwidth_is_short: self.bandwidth.take_short(), ..load });
             [&self.analysis, &self.converters].into_iter().for_each(|limit| limit.follow(load));
             let values = self.figures().into_iter().map(|limit| (limit.name, limit.value.into()));

@@ -26,14 +26,8 @@ use crate::decode::MAX_DECODED_BYTES;
 
 /// Ordinary pages of one stream that are under way at once, from the first byte to the last answer.
 pub(crate) const PAGES_PER_STREAM: usize = 128;
-/// Their bodies, but for the last one.
-const PAGE_BYTES: usize = 64 << 20;
-/// What those that were begun decode to and say.
-const GROWN_BYTES: usize = 64 << 20;
 /// Documents of one stream that are under way at once. A lease has fewer pages under way, so no host takes all of them.
 pub(crate) const DOCUMENTS_PER_STREAM: usize = 1024;
-/// Their bodies, but for the last one: half of what a collector keeps in memory, so that it has room for other pages.
-const DOCUMENT_BYTES: usize = 32 << 20;
 /// Jobs that wait for each core, so that it finds the next one when it is done.
 const PAGES_PER_CORE: usize = 4;
 /// A converter finds the next document while those before are saved.
@@ -117,6 +111,9 @@ impl Lane {
 }
 
 pub(super) struct Lanes {
+    /// For the bodies of ordinary pages but for the last one, and as much again for what those that were begun decode to and say.
+    /// Half of it is for the bodies of documents: a collector keeps as much in memory and needs room for other pages.
+    page_bytes: usize,
     received_pages: Arc<Account>,
     received_documents: Arc<Account>,
     pages: Lane,
@@ -129,9 +126,10 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    pub fn new(all: &Arc<HeldBytes>, workers: Option<Arc<Limit>>, patience: Duration) -> Self {
+    pub fn new(all: &Arc<HeldBytes>, page_bytes: usize, workers: Option<Arc<Limit>>, patience: Duration) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
+            page_bytes,
             received_pages: Account::new(all),
             received_documents: Account::new(all),
             pages: Lane::new(cores * PAGES_PER_CORE, all),
@@ -145,11 +143,11 @@ impl Lanes {
 
     /// Whether another page may be read from the stream, of whichever kind it will be.
     pub fn have_room(&self) -> bool {
-        self.received_pages.has_room(PAGES_PER_STREAM, PAGE_BYTES) && self.documents_have_room()
+        self.received_pages.has_room(PAGES_PER_STREAM, self.page_bytes) && self.documents_have_room()
     }
 
     fn documents_have_room(&self) -> bool {
-        self.received_documents.has_room(DOCUMENTS_PER_STREAM, DOCUMENT_BYTES)
+        self.received_documents.has_room(DOCUMENTS_PER_STREAM, self.page_bytes / 2)
     }
 
     /// Until when other pages wait for a document to be begun; `None` while they do not.
@@ -208,7 +206,7 @@ impl Lanes {
             _ => 0,
         };
         self.pages
-            .next(decoded, GROWN_BYTES)
+            .next(decoded, self.page_bytes)
             .or_else(|| self.large.next(|_| MAX_DECODED_BYTES, MAX_DECODED_BYTES))
             .or_else(|| {
                 // It is copied once, into its converter.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use seine_common::config::parse_size;
 
 use super::{Role, Target};
 
@@ -217,14 +218,7 @@ fn rate(text: &str) -> Result<Rate, String> {
     if text == DEFAULT {
         return Ok(Rate::Default);
     }
-    let (number, unit) = match text.char_indices().next_back() {
-        Some((at, 'k')) => (&text[..at], 1_000),
-        Some((at, 'M')) => (&text[..at], 1_000_000),
-        Some((at, 'G')) => (&text[..at], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-    bytes
+    parse_size(text)
         .map(Rate::BytesPerSecond)
         .ok_or_else(|| "write bytes per second such as 500k, 2M or 1G, or default".to_owned())
 }

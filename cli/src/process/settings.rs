@@ -15,12 +15,18 @@ use seine_node::limits::Limits;
 
 use crate::failure::{Failure, Result};
 
+/// Parts of `[resources] memory`. A quarter is for documents that are not written yet, see `[index] memory_bytes`; the rest is for
+/// connections, hosts at work, searches, and what an allocator holds.
+const BODIES_SHARE: f64 = 0.125;
+const ANALYSIS_SHARE: f64 = 0.125;
+const FRONTIER_SHARE: f64 = 0.1875;
 /// Each writes segments of its own, which searches have to look through.
 const MOST_INDEXING_THREADS: usize = 2;
 
 pub fn monitor_config(config: &Config) -> Result<MonitorConfig> {
     Ok(MonitorConfig {
         durability: if config.store.sync { Durability::Sync } else { Durability::Os },
+        frontier_memory: config.resources.share(FRONTIER_SHARE),
         collector_memory: config.fetch.memory_bytes,
         collector_load: config.fetch.max_load,
         crawl_defaults: defaults(config).map_err(Failure::usage)?,
@@ -49,6 +55,7 @@ pub fn analyser_config(config: &Config, limits: &Limits) -> AnalyserConfig {
         keeps_ip: config.analyse.keep_ip,
         converter: Some(converter),
         threads: Arc::clone(&limits.analysis),
+        page_bytes: config.resources.share(ANALYSIS_SHARE),
         ..AnalyserConfig::default()
     }
 }
@@ -75,6 +82,7 @@ pub fn collector_config(config: &Config, node_id: &str, embedded: bool, limits: 
         connect_timeout: config.fetch.connect_timeout,
         request_timeout: config.fetch.request_timeout,
         max_in_flight: config.fetch.max_in_flight,
+        body_bytes: config.resources.share(BODIES_SHARE),
         keeps_answers: config.archive.keeps_answers,
         hosts: Arc::clone(&limits.hosts),
         bandwidth: Arc::clone(&limits.bandwidth),

@@ -89,7 +89,7 @@ fn bench(breaks: u32) -> Bench {
     let analysers = Analysers::default();
     let stop = CancellationToken::new();
     let scripted = analyser(&analysers, "only", breaks, &stop);
-    let (gate, board) = (Gate::new(8), HealthBoard::default());
+    let (gate, board) = (Gate::new(8, 1 << 20), HealthBoard::default());
     let (delivery, courier) = delivery(analysers.clone(), gate.clone(), board.reporter("collector", "delivery"));
     tokio::spawn(courier.run(stop.clone()));
     let (answers, events) = mpsc::channel(64);
@@ -117,7 +117,7 @@ impl Bench {
     async fn submit(&self, id: PageId, url: &str) {
         let page = FetchedPage { url: url.into(), body: Bytes::from_static(b"body"), ..FetchedPage::default() };
         // From another gate: the page was fetched before anybody knew that it could not be saved.
-        let body = Gate::new(1).acquire().await.body;
+        let body = Gate::new(1, 1 << 20).acquire().await.body;
         let content = Content::Page(Box::new(page));
         assert!(self.delivery.submit(Parcel { content, id, answers: self.answers.clone(), body }).await);
     }

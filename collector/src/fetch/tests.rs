@@ -82,7 +82,7 @@ fn client(address: SocketAddr) -> OriginClient {
 
 async fn fetch_from(address: SocketAddr, limits: FetchLimits) -> Result<Page, Ending> {
     let url = CanonicalUrl::parse(&format!("http://www.example.org:{}/a?b=c", address.port())).unwrap();
-    let mut permit = Gate::new(1).acquire().await;
+    let mut permit = Gate::new(1, 1 << 20).acquire().await;
     client(address).fetch(&url, &Known::default(), 1, limits, &mut permit.body).await.map_err(|none| none.ending)
 }
 
@@ -193,7 +193,7 @@ async fn an_unchanged_page_that_the_archive_has_is_a_visit_with_its_head() {
         serve("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Type: image/png\r\n\r\n", Then::KeepOpen).await;
     let url = CanonicalUrl::parse(&format!("http://www.example.org:{}/", server.address.port())).unwrap();
     let known = Known { etag: "\"a\"".into(), archive: Some(ArchivePosition::default()), ..Known::default() };
-    let mut permit = Gate::new(1).acquire().await;
+    let mut permit = Gate::new(1, 1 << 20).acquire().await;
     let visit = client(server.address).fetch(&url, &known, 1, LIMITS, &mut permit.body).await.unwrap();
     assert_eq!((visit.status, visit.body.len(), visit.freshness.etag.as_str()), (304, 0, "\"a\""));
     assert!(
@@ -220,7 +220,7 @@ async fn one_connection_serves_many_requests_also_after_errors() {
     let http = Http::new(Duration::from_secs(2)).unwrap();
     let client = http.client(server.address.ip(), "Seine", 1, wire.clone()).unwrap();
     let url = CanonicalUrl::parse(&format!("http://{}/", server.address)).unwrap();
-    let mut permit = Gate::new(1).acquire().await;
+    let mut permit = Gate::new(1, 1 << 20).acquire().await;
     client.fetch(&url, &Known::default(), 1, LIMITS, &mut permit.body).await.unwrap_err();
     let first_connection = wire.marks().connected_at.expect("a connection was opened");
     for request in 2..5 {
@@ -242,7 +242,7 @@ async fn a_connection_that_fails_is_seen_as_no_longer_being_opened() {
     let wire: Arc<Wire> = Arc::default();
     let http = Http::new(Duration::from_secs(2)).unwrap();
     let client = http.client(Ipv4Addr::LOCALHOST.into(), "Seine", 1, wire.clone()).unwrap();
-    let mut permit = Gate::new(1).acquire().await;
+    let mut permit = Gate::new(1, 1 << 20).acquire().await;
     client.fetch(&url, &Known::default(), 1, LIMITS, &mut permit.body).await.unwrap_err();
     tokio::time::timeout(Duration::from_secs(5), wire.connected()).await.expect("the end of the attempt is told");
     assert_eq!((wire.marks().connecting, wire.marks().connected_at.is_some()), (0, true));
@@ -317,7 +317,7 @@ async fn an_answer_that_is_no_page_is_kept_with_both_heads_and_the_beginning_of_
     ] {
         let server = serve(answer, then).await;
         let url = url(server.address.port());
-        let mut permit = Gate::new(1).acquire().await;
+        let mut permit = Gate::new(1, 1 << 20).acquire().await;
         let none = client(server.address).fetch(&url, &Known::default(), 1, limits, &mut permit.body).await;
         let NoPage { ending, answer } = none.expect_err("there is no page");
         let answer = answer.expect("it is kept");

@@ -32,11 +32,12 @@ use super::{Candidate, CrawlId, Durable, Forgotten, Frontier, Known, Result, Set
 use crate::MonitorError;
 use crate::frontier::place::Place;
 
-/// Data blocks kept in memory, all tables together.
-const BLOCK_CACHE_BYTES: usize = 32 << 20;
-/// Unwritten changes kept in memory, all tables together.
-const WRITE_BUFFER_BYTES: usize = 64 << 20;
-const TABLE_BUFFER_BYTES: usize = 16 << 20;
+/// For unwritten changes and data blocks, where no setting says otherwise.
+pub const DEFAULT_MEMORY_BYTES: usize = 48 << 20;
+/// The rest of the memory is for data blocks, all tables together.
+const WRITE_BUFFER_SHARE: f64 = 2.0 / 3.0;
+/// Of the unwritten changes of all tables, before those of one are written.
+const TABLE_BUFFER_SHARE: f64 = 0.25;
 /// Block size of tables that are read in stretches.
 const STRETCH_BLOCK_BYTES: usize = 16 << 10;
 /// Bits per key of the bloom filters.
@@ -75,21 +76,30 @@ pub struct RocksFrontier {
 
 impl RocksFrontier {
     pub fn open(path: &Path) -> Result<Self> {
+        Self::open_within(path, DEFAULT_MEMORY_BYTES)
+    }
+
+    /// `memory_bytes` are for unwritten changes and for data blocks.
+    pub fn open_within(path: &Path, memory_bytes: usize) -> Result<Self> {
         if has_lost_its_pointer(path) {
             // RocksDB would make an empty frontier over what is left.
             return Err(MonitorError::Corrupt("CURRENT, which is missing"));
         }
-        let cache = Cache::new_lru_cache(BLOCK_CACHE_BYTES);
+        let write_buffer_bytes = (memory_bytes as f64 * WRITE_BUFFER_SHARE) as usize;
+        let cache = Cache::new_lru_cache(memory_bytes - write_buffer_bytes);
+        let table_buffer_bytes = (write_buffer_bytes as f64 * TABLE_BUFFER_SHARE) as usize;
         let mut options = Options::default();
         options.create_if_missing(true);
         options.create_missing_column_families(true);
-        options.set_write_buffer_manager(&WriteBufferManager::new_write_buffer_manager(WRITE_BUFFER_BYTES, false));
+        options.set_write_buffer_manager(&WriteBufferManager::new_write_buffer_manager(write_buffer_bytes, false));
         options.set_max_total_wal_size(128 << 20);
         options.set_max_background_jobs(2);
         options.set_keep_log_file_num(2);
         // Everything up to the first damaged record counts, whichever of the logs it stands in, and nothing behind it.
         options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::PointInTime);
-        let tables = TABLES.iter().map(|name| ColumnFamilyDescriptor::new(*name, table_options(name, &cache)));
+        let tables = TABLES
+            .iter()
+            .map(|name| ColumnFamilyDescriptor::new(*name, table_options(name, &cache, table_buffer_bytes)));
         let db = Arc::new(DB::open_cf_descriptors(&options, path, tables)?);
         let mut this = Self {
             fingerprinter: Fingerprinter::public(),
@@ -166,7 +176,7 @@ fn has_lost_its_pointer(path: &Path) -> bool {
     !path.join("CURRENT").exists() && entries.filter_map(|entry| entry.ok()).any(|entry| is_manifest(entry.file_name()))
 }
 
-fn table_options(name: &str, cache: &Cache) -> Options {
+fn table_options(name: &str, cache: &Cache, buffer_bytes: usize) -> Options {
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_cache(cache);
     // Filters grow with the table and are kept in memory, so only where most look-ups find nothing.
@@ -183,7 +193,7 @@ fn table_options(name: &str, cache: &Cache) -> Options {
     options.set_block_based_table_factory(&blocks);
     options.set_compaction_style(DBCompactionStyle::Universal);
     options.set_compression_type(DBCompressionType::Lz4);
-    options.set_write_buffer_size(TABLE_BUFFER_BYTES);
+    options.set_write_buffer_size(buffer_bytes);
     if [SEEN, CONTENTS].contains(&name) {
         // What is not written to files yet has a filter too.
         options.set_memtable_whole_key_filtering(true);
