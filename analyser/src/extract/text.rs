@@ -33,6 +33,9 @@ pub(crate) struct Mark {
     gap: Gap,
 }
 
+/// Longer texts find their room as they grow.
+const MOST_RESERVED: usize = 256 << 10;
+
 /// Bytes at which [`separator`] must be asked: ASCII white space and controls, and what begins other white space.
 const MAY_SEPARATE: [bool; 256] = {
     let mut table = [false; 256];
@@ -70,6 +73,11 @@ impl TextBuffer {
     /// Ends of lines become ends of words.
     pub fn of_one_line(limit: usize) -> Self {
         Self { keeps_lines: false, ..Self::of_lines(limit) }
+    }
+
+    /// Makes room for a text of about so many bytes at once.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes.min(MOST_RESERVED));
     }
 
     pub fn len(&self) -> usize {

@@ -12,6 +12,9 @@ use crate::extract::{Extraction, hints, linked_data};
 use crate::main_text::{PageView, main_units};
 use crate::parse::parse;
 
+/// Bytes of a page for each byte of its text, on most pages.
+const MARKUP_PER_TEXT: usize = 4;
+
 pub(crate) struct Html;
 
 impl Format for Html {
@@ -50,6 +53,7 @@ impl<'p> HtmlPage<'p> {
 
     pub fn of_text(html: &str, product_token: &'p str, links: LinkCollector) -> Self {
         let mut extraction = Extraction::new(product_token);
+        extraction.text.reserve(html.len() / MARKUP_PER_TEXT);
         extraction.links = links;
         parse(html.as_bytes(), &mut extraction);
         let (text, mut outline, mut metadata) = (extraction.text.finish(), extraction.outline, extraction.metadata);

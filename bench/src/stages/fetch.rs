@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use seine_collector::CollectorConfig;
 use seine_collector::fetch::http::{Http, OriginClient};
 use seine_collector::fetch::{FetchLimits, Known};
 use seine_collector::gate::Gate;
@@ -48,7 +49,7 @@ async fn fetch_while_any_wait(
     client: OriginClient,
     waiting: Arc<Mutex<impl Iterator<Item = CanonicalUrl>>>,
 ) -> anyhow::Result<Vec<FetchedPage>> {
-    let gate = Gate::new(CONNECTIONS);
+    let gate = Gate::new(CONNECTIONS, CollectorConfig::default().body_bytes);
     let mut pages = Vec::new();
     let mut request = 0;
     loop {
