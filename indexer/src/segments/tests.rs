@@ -119,11 +119,14 @@ fn lengths(segment: &SegmentReader) -> Vec<(String, Vec<u8>)> {
     of_field.collect()
 }
 
-fn columns(segment: &SegmentReader) -> Vec<(u32, Option<u64>, Option<i64>, Option<u64>)> {
+/// Host, date and simhash of a document.
+type Row = (Option<u64>, Option<i64>, Option<u64>);
+
+fn columns(segment: &SegmentReader) -> Vec<Row> {
     let columns = segment.fast_fields();
     let (host, date) = (columns.u64(schema::HOST).unwrap(), columns.i64(schema::DATE).unwrap());
     let simhash = columns.u64(schema::SIMHASH).unwrap();
-    let of = |doc| (doc, host.first(doc), date.first(doc), simhash.first(doc));
+    let of = |doc| (host.first(doc), date.first(doc), simhash.first(doc));
     (0..segment.max_doc()).map(of).collect()
 }
 
