@@ -1,17 +1,15 @@
 //! `make bench`: what a crawl costs, end to end, beside other crawlers and beside the sum of its stages.
 //!
-//! The test web runs in this process ([`web`]) and records every request. Everything that is measured is a child process
-//! of its own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for
-//! the stages ([`stages`]) and for the frontier under load ([`frontier`]).
-//! [`real`] crawls real documentation behind nginx beside other crawlers.
-//! [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls
-//! many hosts of which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and
-//! indexes beside tantivy alone, [`searchable`] tells how soon a fetched page is found, [`idle_connections`] what clients cost
-//! that only hold connections. [`cluster_cost`] crawls by five processes, [`scaling`] by one, two and four collectors, and
-//! [`chaos`] by a cluster whose processes are killed. [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`] runs
-//! a child and reads what it cost, [`report`] holds the figures, [`table`]
-//! prints them. All traffic stays on 127.0.0.0/8, every step has a time limit, and all files are in one directory that is
-//! removed at the end, also after Ctrl-C.
+//! The test web runs in this process ([`web`]) and records every request. Everything that is measured is a child process of its
+//! own, one after the other: `seine crawl` ([`seine`]), Scrapy and wget2 ([`peers`]), and this program again for the stages
+//! ([`stages`]) and for the frontier under load ([`frontier`]). [`real`] crawls real documentation behind nginx beside other
+//! crawlers. [`refresh_simulation`] compares refresh policies on a simulated clock, and [`slow_hosts`] crawls many hosts of
+//! which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and indexes beside
+//! tantivy alone, [`searchable`] tells how soon a fetched page is found, [`idle_connections`] what clients cost that only hold
+//! connections. [`cluster_cost`] crawls by five processes, [`scaling`] by one, two and four collectors, and [`chaos`] by a
+//! cluster whose processes are killed. [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`]
+//! runs a child and reads what it cost, [`report`] holds the figures, [`table`] prints them. All traffic stays on 127.0.0.0/8,
+//! every step has a time limit, and all files are in one directory that is removed at the end, also after Ctrl-C.
 
 mod args;
 mod web;

@@ -1,7 +1,8 @@
 //! Crawls as a user has them: real documentation behind nginx, one large host, and many hosts that answer late.
 //!
 //! Each [`row`](Row) is one web. Seine, its [`fetching`] alone and the other crawlers take it one after the other, with as many
-//! connections each, and the server counts their pages ([`seen`]). With a second Seine program the two take each row in turns, without the others.
+//! connections each, and the server counts their pages ([`seen`]). With a second Seine program the two take each row in turns,
+//! without the others.
 
 mod seen;
 mod nginx;

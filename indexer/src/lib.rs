@@ -1,13 +1,13 @@
 //! Builds the index by following the description logs from a checkpoint.
 //!
-//! [`followers`] has one [`follow`]er for each log, which reads batches from its filesaver; a [`worker`] thread turns each [`entry`] into a [`document`],
-//! whose texts the [`tokenizer`] cuts into words, and the [`writer`] puts it into the index unless [`known_pages`] has
-//! a later one. Pages of one [`likeness`] are [`fold`]ed into one, and a document takes up what others call its page,
-//! its [`anchors`]; [`stored`] reads pages back when one of these changes. The [`checkpoint`] in each log is part of each commit.
-//! [`segments`] writes documents into the index's files.
-//! [`publish`] says which index is the current one, [`damage`] whether its files are what was written. A [`pipeline`]
-//! is all of that for one index; a [`session`] runs one, or two while the index is rebuilt; [`rpc`] answers for it.
-//! The query tier shares [`schema`], [`tokenizer`], [`publish`] and [`count`].
+//! [`followers`] has one [`follow`]er for each log, which reads batches from its filesaver; a [`worker`] thread turns each
+//! [`entry`] into a [`document`], whose texts the [`tokenizer`] cuts into words, and the [`writer`] puts it into the index
+//! unless [`known_pages`] has a later one. Pages of one [`likeness`] are [`fold`]ed into one, and a document takes up what
+//! others call its page, its [`anchors`]; [`stored`] reads pages back when one of these changes. The [`checkpoint`] in each log
+//! is part of each commit. [`segments`] writes documents into the index's files. [`publish`] says which index is the current
+//! one, [`damage`] whether its files are what was written. A [`pipeline`] is all of that for one index; a [`session`] runs one,
+//! or two while the index is rebuilt; [`rpc`] answers for it. The query tier shares [`schema`], [`tokenizer`], [`publish`] and
+//! [`count`].
 
 pub mod schema;
 pub mod tokenizer;

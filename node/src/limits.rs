@@ -1,8 +1,9 @@
-//! Numbers of things that a process does at once: hosts, analysis threads, converters. Each number follows the load between two bounds, which
-//! an administrator can change while the process runs.
+//! Numbers of things that a process does at once: hosts, analysis threads, converters. Each number follows the load between two
+//! bounds, which an administrator can change while the process runs.
 //!
 //! [`Limit`] is such a number and whoever waits for a place under it; the [`governor`] says how it moves, from what the
-//! [`machine`] has left and what the process has taken of its [`memory`], and for hosts from what is left of the [`Bandwidth`]. Not responsible for what is done under a limit.
+//! [`machine`] has left and what the process has taken of its [`memory`], and for hosts from what is left of the [`Bandwidth`].
+//! Not responsible for what is done under a limit.
 
 pub mod governor;
 mod bandwidth;

@@ -1,8 +1,8 @@
 //! The one writer: takes what waits, appends it to archive and log, syncs, and only then acknowledges.
 //!
 //! Group commit: while one batch is synced, and for a moment after, the next collects in the channel, so a page waits for at
-//! most the batch before it and its own. A page that comes alone is committed at once. A batch that fails is cut out of both files and its pages are told; the next
-//! one starts from a clean end.
+//! most the batch before it and its own. A page that comes alone is committed at once. A batch that fails is cut out of both
+//! files and its pages are told; the next one starts from a clean end.
 //!
 //! Invariant: at every moment, what the log holds below the published end is in the archive, and both are durable.
 
