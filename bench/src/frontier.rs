@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use seine_monitor::frontier::{CrawlId, Frontier, RocksFrontier};
+use seine_monitor::frontier::{CrawlId, Frontier};
 use serde::{Deserialize, Serialize};
 
 use crate::measure;
@@ -67,7 +67,7 @@ pub fn run_here(urls: u64, work: &Path) -> anyhow::Result<()> {
 
 /// New URLs through the trait.
 fn take_in(report: &mut FrontierReport, directory: &Path) -> anyhow::Result<()> {
-    let mut frontier = RocksFrontier::open(directory)?;
+    let mut frontier = Frontier::open(directory)?;
     let mut source = UrlSource::new(report.new_urls);
     report.hosts = source.hosts();
     // Making the URLs is not the frontier's work.

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use seine_common::data_dir::DataDirError;
 
+pub type Result<T> = std::result::Result<T, MonitorError>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum MonitorError {
     #[error("the frontier cannot be read or written: {0}; check the disk, then start again")]

@@ -44,13 +44,14 @@ use seine_proto::monitor::v1::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use crate::MonitorError;
 use crate::blocklist::Blocklist;
 use crate::crawl::{CheckedCrawl, defaults};
 use crate::frontier::record::{CrawlRecord, ForgettingRecord};
-use crate::frontier::{CrawlId, DEFAULT_MEMORY_BYTES, Frontier, Result, RocksFrontier};
+use crate::frontier::{CrawlId, Frontier};
 use crate::lease::table::{Holder, LeaseTable, SessionId};
 use crate::slots::SlotMap;
+use crate::store::{DEFAULT_MEMORY_BYTES, RocksStore};
+use crate::{MonitorError, Result};
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
 use forget::ForgottenPages;
@@ -169,10 +170,10 @@ impl Monitor {
     /// be called within a tokio runtime.
     pub fn open(path: &Path, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         crate::metrics::describe();
-        let frontier = RocksFrontier::open_within(path, config.frontier_memory)
-            .map_err(|error| MonitorError::open(path, error))?;
+        let store = RocksStore::open(path, config.frontier_memory);
+        let frontier = store.and_then(Frontier::over).map_err(|error| MonitorError::open(path, error))?;
         let (commands, receiver) = mpsc::channel(COMMANDS);
-        let keeper = Keeper::new(Box::new(frontier), config, clock, nodes)?;
+        let keeper = Keeper::new(frontier, config, clock, nodes)?;
         let runtime = tokio::runtime::Handle::current();
         let (thread, end) = panics::spawn_thread("monitor-keeper", move || keeper.run(receiver, &runtime))
             .expect("a thread can be started");
@@ -253,7 +254,7 @@ pub(crate) struct ActiveCrawl {
 }
 
 pub(crate) struct Keeper {
-    pub frontier: Box<dyn Frontier>,
+    pub frontier: Frontier,
     pub config: MonitorConfig,
     pub clock: Clock,
     pub crawls: BTreeMap<CrawlId, ActiveCrawl>,
@@ -286,7 +287,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    pub fn new(frontier: Box<dyn Frontier>, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
+    pub fn new(frontier: Frontier, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         let answers = DurableAnswers::start(frontier.syncer(), config.durability);
         let mut crawls = BTreeMap::new();
         for mut record in frontier.crawls()? {
@@ -380,7 +381,7 @@ impl Keeper {
 
     fn finish(mut self) -> Result<()> {
         self.frontier.save_exclusions()?;
-        self.planning.save(self.frontier.as_mut(), self.clock.now_ms(), true)?;
+        self.planning.save(&mut self.frontier, self.clock.now_ms(), true)?;
         for collector in self.collectors.values() {
             let goodbye = Goodbye { reason: "the monitor is shutting down".to_owned() };
             let _ = collector.messages.try_send(wrap(monitor_message::Message::Goodbye(goodbye)));

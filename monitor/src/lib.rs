@@ -1,12 +1,14 @@
 //! The Monitor: knows every URL of every crawl, decides which host may be visited when, and hands out work.
 //!
-//! A crawl is added ([`crawl`]); its seeds and every link found later enter the [`frontier`] once; [`politeness`] says
+//! A crawl is added ([`crawl`]); its seeds and every link found later enter the [`frontier`] once, which keeps all in the
+//! tables of a [`store`]; [`politeness`] says
 //! when a host may be asked again, [`blocklist`] which hosts are not asked at all; [`lease`] gives a host to one collector at
 //! a time, the one that [`slots`] prefers if it can, and takes back what became of its pages; [`visit`] is what a visit
 //! changes in what is known of a URL, and [`refresh`] when the next one is; [`keeper`] is the one thread that owns all of
 //! this; [`forgetting`] takes pages out of all tiers; [`rpc`] is how collectors and people reach it. It knows [who else runs](seine_node::membership) and how they are:
 //! nothing is handed out while a disk is full. The Monitor never touches the network beyond its own gRPC server.
 
+pub mod store;
 pub mod crawl;
 pub mod frontier;
 pub mod politeness;
@@ -21,5 +23,5 @@ pub mod rpc;
 mod error;
 mod metrics;
 
-pub use error::MonitorError;
+pub use error::{MonitorError, Result};
 pub use keeper::{Monitor, MonitorConfig};

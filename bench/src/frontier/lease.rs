@@ -7,7 +7,7 @@ use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_monitor::frontier::place::Order;
 use seine_monitor::frontier::record::{HostRecord, LeaseRecord, QueueEntry, UrlRecord};
-use seine_monitor::frontier::{Candidate, Frontier, RocksFrontier, Settlement};
+use seine_monitor::frontier::{Candidate, Frontier, Settlement};
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use super::{CRAWL, FrontierReport};
@@ -18,7 +18,7 @@ const URLS_PER_LEASE: usize = 100;
 const LEASES: usize = 1_000;
 
 pub fn measure(report: &mut FrontierReport, directory: &Path) -> anyhow::Result<()> {
-    let mut frontier = RocksFrontier::open(directory)?;
+    let mut frontier = Frontier::open(directory)?;
     let pages: Vec<_> = (0..QUEUE).map(candidate).collect();
     let host = pages[0].host.clone();
     for links in pages.chunks(100) {
@@ -60,7 +60,7 @@ fn candidate(number: u64) -> Candidate {
     Candidate { host: url.host(), url, place: Order::BreadthFirst.place(1, number / 100, (number % 100) as u32), entry }
 }
 
-fn settle(frontier: &mut RocksFrontier, host: &HostKey, page: &Candidate) -> anyhow::Result<()> {
+fn settle(frontier: &mut Frontier, host: &HostKey, page: &Candidate) -> anyhow::Result<()> {
     let outcome = Outcome { kind: OutcomeKind::Saved.into(), bytes: 10_000, ..Outcome::default() };
     let record = UrlRecord { entry: page.entry.clone(), outcome, next_visit_ms: 1, ..UrlRecord::default() };
     frontier.settle(CRAWL, host, page.place, Settlement::Done(Box::new(record)))?;

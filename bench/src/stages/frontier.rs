@@ -14,7 +14,7 @@ use seine_common::scope::{ScopeKind, ScopeRules};
 use seine_common::url::CanonicalUrl;
 use seine_monitor::frontier::place::{Order, Place};
 use seine_monitor::frontier::record::{QueueEntry, UrlRecord};
-use seine_monitor::frontier::{Candidate, CrawlId, Frontier, RocksFrontier, Settlement};
+use seine_monitor::frontier::{Candidate, CrawlId, Frontier, Settlement};
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 const CRAWL: CrawlId = CrawlId(1);
@@ -73,7 +73,7 @@ impl PageFacts {
 }
 
 pub fn run(mut site: Site, directory: &Path) -> anyhow::Result<()> {
-    let mut frontier = RocksFrontier::open(directory)?;
+    let mut frontier = Frontier::open(directory)?;
     let syncer = frontier.syncer();
     let host = site.home.host();
     let expected = site.pages.len() as u64;
@@ -106,7 +106,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn admit(&mut self, frontier: &mut RocksFrontier, host: &HostKey, candidates: &[Candidate]) -> anyhow::Result<()> {
+    fn admit(&mut self, frontier: &mut Frontier, host: &HostKey, candidates: &[Candidate]) -> anyhow::Result<()> {
         let new = frontier.admit(CRAWL, candidates, 0)?;
         for (candidate, _) in candidates.iter().zip(new).filter(|(candidate, new)| *new && candidate.host == *host) {
             self.places.insert(candidate.place);

@@ -2,7 +2,6 @@
 //! that is taken back.
 
 use prost::Message;
-use rocksdb::WriteBatch;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
@@ -10,26 +9,21 @@ use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 use super::record::{QueueEntry, UrlRecord, decode};
 use super::settle::count;
 use super::sieve::Seen;
-use super::store::{QUEUE, RECORDS, RETRIES, RocksFrontier, SEEN, VISITS};
-use super::{CrawlId, Forgotten, Known, Result, Unforgotten, key};
-use crate::MonitorError;
+use super::{CrawlId, Forgotten, Frontier, Known, Unforgotten, key};
+use crate::store::{Batch, Table};
+use crate::{MonitorError, Result};
 
 /// The rule that keeps a forgotten URL out.
 pub const FORGOTTEN: &str = "forgotten";
 
-impl RocksFrontier {
-    pub(super) fn forget_host(
-        &mut self,
-        crawl: CrawlId,
-        host: &HostKey,
-        from: &[u8],
-        limit: usize,
-    ) -> Result<Forgotten> {
+impl Frontier {
+    /// Ends all visits to the URLs of a host, a batch at a time, and names those that had been saved.
+    pub fn forget(&mut self, crawl: CrawlId, host: &HostKey, from: &[u8], limit: usize) -> Result<Forgotten> {
         let host_key = self.host_key(crawl, host);
         // What waits first, so that it is among the records below.
-        while self.end_all_stays(crawl, host, &forgotten(), 0, limit)? == limit {}
+        while self.settle_rest(crawl, host, &forgotten(), 0, limit)? == limit {}
         let from = if from.is_empty() { host_key.to_vec() } else { from.to_vec() };
-        let batch: Vec<_> = self.scan(RECORDS, &host_key, &from).take(limit + 1).collect::<Result<_>>()?;
+        let batch: Vec<_> = self.store.scan(Table::Records, &host_key, &from).take(limit + 1).collect::<Result<_>>()?;
         let mut told = Forgotten::default();
         for (key, value) in batch.iter().take(limit) {
             let url_key = key.as_ref().try_into().map_err(|_| MonitorError::Corrupt("URL record"))?;
@@ -42,9 +36,9 @@ impl RocksFrontier {
         Ok(told)
     }
 
-    pub(super) fn forget_one(&mut self, crawl: CrawlId, url: &CanonicalUrl) -> Result<bool> {
-        let host_key = self.host_key(crawl, &url.host());
-        let url_key = key::url(&host_key, self.fingerprinter.of(url.as_str().as_bytes()));
+    /// Ends all visits to a URL, known or not. True when it had been saved.
+    pub fn forget_url(&mut self, crawl: CrawlId, url: &CanonicalUrl) -> Result<bool> {
+        let url_key = self.url_key(crawl, url);
         self.leave_queue(crawl, url, &url_key)?;
         let unknown = || UrlRecord {
             entry: QueueEntry { url: url.as_str().to_owned(), ..QueueEntry::default() },
@@ -58,13 +52,15 @@ impl RocksFrontier {
     /// Takes a URL that waits out of its queue; its record follows.
     fn leave_queue(&mut self, crawl: CrawlId, url: &CanonicalUrl, url_key: &[u8; key::URL_BYTES]) -> Result<()> {
         let host_key = self.host_key(crawl, &url.host());
-        let waiting = match self.look_up(crawl, url)? {
-            Some(Known::Queued(queued)) => Some((QUEUE, key::queue(&host_key, queued.place).to_vec(), queued.place)),
+        let waiting = match self.known(crawl, url)? {
+            Some(Known::Queued(queued)) => {
+                Some((Table::Queue, key::queue(&host_key, queued.place).to_vec(), queued.place))
+            }
             Some(Known::Retrying(_)) => {
-                let seen = self.db.get_pinned_cf(self.table(SEEN), url_key)?;
+                let seen = self.store.get(Table::Seen, url_key)?;
                 match seen.map(|seen| Seen::decode(&seen)).transpose()? {
                     Some(Seen::Retrying { due_ms, place, .. }) => {
-                        Some((RETRIES, key::retry(&host_key, due_ms, place).to_vec(), place))
+                        Some((Table::Retries, key::retry(&host_key, due_ms, place).to_vec(), place))
                     }
                     _ => None,
                 }
@@ -72,13 +68,13 @@ impl RocksFrontier {
             _ => None,
         };
         if let Some((table, key, place)) = waiting {
-            let mut batch = WriteBatch::default();
-            batch.delete_cf(self.table(table), key);
+            let mut batch = Batch::default();
+            batch.delete(table, key);
             let progress = self.progress.entry(crawl).or_default();
             progress.queued = progress.queued.saturating_sub(1);
             progress.count_class(place.class(), -1);
             self.put_progress(&mut batch, crawl);
-            self.db.write(batch)?;
+            self.store.write(&batch)?;
         }
         Ok(())
     }
@@ -93,24 +89,25 @@ impl RocksFrontier {
     ) -> Result<Option<String>> {
         let was_saved = record.outcome.archive.is_some();
         let url = record.entry.url.clone();
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         let progress = self.progress.entry(crawl).or_default();
         count(progress, &record.outcome, -1);
-        batch.delete_cf(self.table(VISITS), key::visit(url_key, record.next_visit_ms));
-        batch.put_cf(self.table(SEEN), url_key, Seen::Settled { depth: record.entry.depth }.encode());
+        batch.delete(Table::Visits, key::visit(url_key, record.next_visit_ms));
+        batch.put(Table::Seen, url_key, Seen::Settled { depth: record.entry.depth }.encode());
         // The archive position stays: it says that the page had been saved.
         let outcome = Outcome { archive: record.outcome.archive.clone(), ..forgotten() };
         let entry = QueueEntry { revisit: None, ..record.entry };
         let kept = UrlRecord { entry, outcome, ..UrlRecord::default() };
-        batch.put_cf(self.table(RECORDS), url_key, kept.encode_to_vec());
+        batch.put(Table::Records, url_key, kept.encode_to_vec());
         self.put_progress(&mut batch, crawl);
-        self.db.write(batch)?;
+        self.store.write(&batch)?;
         Ok(was_saved.then_some(url))
     }
 }
 
-impl RocksFrontier {
-    pub(super) fn unforget_host(
+impl Frontier {
+    /// Takes back [`Frontier::forget`], a batch at a time: the URLs that the crawl knew are due from the time given on.
+    pub fn unforget(
         &mut self,
         crawl: CrawlId,
         host: &HostKey,
@@ -120,26 +117,21 @@ impl RocksFrontier {
     ) -> Result<Unforgotten> {
         let host_key = self.host_key(crawl, host);
         let from = if from.is_empty() { host_key.to_vec() } else { from.to_vec() };
-        let batch: Vec<_> = self.scan(RECORDS, &host_key, &from).take(limit + 1).collect::<Result<_>>()?;
+        let batch: Vec<_> = self.store.scan(Table::Records, &host_key, &from).take(limit + 1).collect::<Result<_>>()?;
         let mut told = Unforgotten::default();
         for (_, value) in batch.iter().take(limit) {
             let record: UrlRecord = decode(value, "URL record")?;
             let url = CanonicalUrl::parse(&record.entry.url).map_err(|_| MonitorError::Corrupt("URL record"))?;
-            told.records.extend(self.unforget_one(crawl, &url, due_ms)?);
+            told.records.extend(self.unforget_url(crawl, &url, due_ms)?);
         }
         told.next = batch.get(limit).map(|(key, _)| key.to_vec()).unwrap_or_default();
         Ok(told)
     }
 
-    /// The record of a URL that was forgotten and is due now. One that the crawl never knew is unknown again.
-    pub(super) fn unforget_one(
-        &mut self,
-        crawl: CrawlId,
-        url: &CanonicalUrl,
-        due_ms: i64,
-    ) -> Result<Option<UrlRecord>> {
-        let host_key = self.host_key(crawl, &url.host());
-        let url_key = key::url(&host_key, self.fingerprinter.of(url.as_str().as_bytes()));
+    /// The same for one URL; `None` when it was not forgotten, or not known before: one that the crawl never knew is unknown
+    /// again.
+    pub fn unforget_url(&mut self, crawl: CrawlId, url: &CanonicalUrl, due_ms: i64) -> Result<Option<UrlRecord>> {
+        let url_key = self.url_key(crawl, url);
         let Some(before) = self.record_at(&url_key)?.filter(|record| is_forgotten(&record.outcome)) else {
             return Ok(None);
         };
@@ -149,15 +141,15 @@ impl RocksFrontier {
         let was_known = entry.seed || !entry.discovered_from.is_empty() || entry.sitemap_level > 0;
         let outcome = Outcome { kind: OutcomeKind::Excluded.into(), ..Outcome::default() };
         let record = UrlRecord { next_visit_ms: due_ms.max(1), outcome, ..before.clone() };
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         if was_known {
-            batch.put_cf(self.table(SEEN), url_key, Seen::Settled { depth: record.entry.depth }.encode());
+            batch.put(Table::Seen, url_key, Seen::Settled { depth: record.entry.depth }.encode());
             self.write_record(&mut batch, &url_key, Some(&before), &record);
         } else {
-            batch.delete_cf(self.table(SEEN), url_key);
-            batch.delete_cf(self.table(RECORDS), url_key);
+            batch.delete(Table::Seen, url_key);
+            batch.delete(Table::Records, url_key);
         }
-        self.db.write(batch)?;
+        self.store.write(&batch)?;
         Ok(was_known.then_some(record))
     }
 }

@@ -1,25 +1,19 @@
 //! Host queues: the URLs of one host and crawl in the order of their places, on disk. Nothing is kept in memory.
 
 use prost::Message;
-use rocksdb::WriteBatch;
 use seine_common::host::HostKey;
 
 use super::place::Place;
 use super::record::{QueueEntry, decode};
 use super::sieve::Seen;
-use super::store::{QUEUE, RETRIES, RocksFrontier, SEEN};
-use super::{CrawlId, Queued, Result, Stretch, key};
-use crate::MonitorError;
+use super::{CrawlId, Frontier, Queued, Stretch, key};
 use crate::politeness;
+use crate::store::{Batch, Table};
+use crate::{MonitorError, Result};
 
-impl RocksFrontier {
-    pub(super) fn read_queue(
-        &self,
-        crawl: CrawlId,
-        host: &HostKey,
-        after: Option<Place>,
-        limit: usize,
-    ) -> Result<Stretch> {
+impl Frontier {
+    /// The URLs of a host behind a place, in order.
+    pub fn stretch(&self, crawl: CrawlId, host: &HostKey, after: Option<Place>, limit: usize) -> Result<Stretch> {
         let prefix = self.host_key(crawl, host);
         let floor = self.floors.borrow().queue(&prefix);
         let from = match (after, floor) {
@@ -33,7 +27,7 @@ impl RocksFrontier {
             (None, None) => prefix.to_vec(),
         };
         let mut stretch = Stretch { exhausted: true, ..Stretch::default() };
-        for item in self.scan(QUEUE, &prefix, &from) {
+        for item in self.store.scan(Table::Queue, &prefix, &from) {
             let (key, value) = item?;
             if stretch.urls.len() == limit {
                 stretch.exhausted = false;
@@ -48,10 +42,15 @@ impl RocksFrontier {
         Ok(stretch)
     }
 
-    pub(super) fn bring_back_retries(&mut self, crawl: CrawlId, host: &HostKey, now_ms: i64) -> Result<()> {
+    pub fn queued(&self, crawl: CrawlId, host: &HostKey, place: Place) -> Result<Option<QueueEntry>> {
+        self.read(Table::Queue, &key::queue(&self.host_key(crawl, host), place), "queue entry")
+    }
+
+    /// Brings due retries of a host back to their places.
+    pub fn promote_retries(&mut self, crawl: CrawlId, host: &HostKey, now_ms: i64) -> Result<()> {
         let prefix = self.host_key(crawl, host);
-        let mut batch = WriteBatch::default();
-        for item in self.scan(RETRIES, &prefix, &prefix) {
+        let mut batch = Batch::default();
+        for item in self.store.scan(Table::Retries, &prefix, &prefix) {
             let (key, value) = item?;
             let rest = &key[key::HOST_BYTES..];
             let due_ms = key::read_time(rest).ok_or(MonitorError::Corrupt("retry"))?;
@@ -62,17 +61,17 @@ impl RocksFrontier {
             let place = Place::from_slice(&rest[8..]).ok_or(MonitorError::Corrupt("retry"))?;
             let entry: QueueEntry = decode(&value, "retry")?;
             let seen = Seen::Queued { depth: entry.depth, place };
-            batch.delete_cf(self.table(RETRIES), &key);
-            batch.put_cf(self.table(QUEUE), key::queue(&prefix, place), entry.encode_to_vec());
+            batch.delete(Table::Retries, &key);
+            batch.put(Table::Queue, key::queue(&prefix, place), entry.encode_to_vec());
             self.floors.borrow_mut().lower_queue(&prefix, place);
             let url = key::url(&prefix, self.fingerprinter.of(entry.url.as_bytes()));
-            batch.put_cf(self.table(SEEN), url, seen.encode());
+            batch.put(Table::Seen, url, seen.encode());
         }
-        Ok(self.db.write(batch)?)
+        self.store.write(&batch)
     }
 
     pub(super) fn first_retry(&self, host: &[u8; key::HOST_BYTES]) -> Result<Option<i64>> {
-        let first = self.scan(RETRIES, host, host).next().transpose()?;
+        let first = self.store.scan(Table::Retries, host, host).next().transpose()?;
         first.map(|(key, _)| key::read_time(&key[key::HOST_BYTES..]).ok_or(MonitorError::Corrupt("retry"))).transpose()
     }
 }

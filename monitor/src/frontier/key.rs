@@ -102,6 +102,11 @@ pub mod meta {
     pub const SLOTS: &[u8] = b"s";
     pub const AT_WORK: &[u8] = b"w";
 
+    /// Before all crawls.
+    pub const CRAWLS: &[u8] = b"c";
+    /// Before all leases.
+    pub const LEASES: &[u8] = b"l";
+
     /// Before all blocked hosts.
     pub const BLOCKS: &[u8] = b"b";
 

@@ -1,7 +1,5 @@
-//! Any implementation of [`Frontier`] against a simple model in memory: random discoveries, leases, settlements, lost
+//! The frontier against a simple model in memory, over each kind of store: random discoveries, leases, settlements, lost
 //! leases, retries, visits, restarts and moves of the clock. After every step both must know the same.
-//!
-//! Another implementation is put under it by implementing [`Subject`] and calling [`behaves_like_the_model`].
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -14,13 +12,28 @@ use seine_proto::monitor::v1::{OutcomeKind, Revisit};
 use super::place::{Class, Order, Place};
 use super::record::{CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord};
 use super::tests_support::{candidate, crawl, outcome, settled};
-use super::{Candidate, CrawlId, Frontier, Known, RocksFrontier, Settlement};
+use super::{Candidate, CrawlId, Frontier, Known, Settlement};
+use crate::store::MemoryStore;
 
-/// A store that can be closed and opened again.
-trait Subject {
-    fn frontier(&mut self) -> &mut dyn Frontier;
+/// A frontier that can be closed and opened again.
+struct Subject {
+    open: Box<dyn Fn() -> Frontier + Send>,
+    frontier: Option<Frontier>,
+}
+
+impl Subject {
+    fn new(open: impl Fn() -> Frontier + Send + 'static) -> Self {
+        Self { open: Box::new(open), frontier: None }
+    }
+
+    fn frontier(&mut self) -> &mut Frontier {
+        self.frontier.get_or_insert_with(&self.open)
+    }
+
     /// As after a crash of the process.
-    fn restart(&mut self);
+    fn restart(&mut self) {
+        self.frontier = None;
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -123,7 +136,7 @@ impl Model {
 
 /// One run of the model beside a frontier, under a crawl and host names of its own.
 struct Run<'a> {
-    subject: &'a mut dyn Subject,
+    subject: &'a mut Subject,
     id: CrawlId,
     model: Model,
 }
@@ -141,7 +154,7 @@ impl Run<'_> {
         Candidate { place, ..candidate(&self.url(key), depth, 0, 0) }
     }
 
-    fn frontier(&mut self) -> &mut dyn Frontier {
+    fn frontier(&mut self) -> &mut Frontier {
         self.subject.frontier()
     }
 
@@ -356,7 +369,7 @@ impl Run<'_> {
     }
 }
 
-fn behaves_like_the_model(subject: &mut dyn Subject, id: CrawlId, steps: &[Step]) -> Result<(), TestCaseError> {
+fn behaves_like_the_model(subject: &mut Subject, id: CrawlId, steps: &[Step]) -> Result<(), TestCaseError> {
     let settings = crawl(&format!("c{}", id.0), &["http://a.test/"]);
     subject.frontier().put_crawl(&CrawlRecord { id: id.0, settings, ..CrawlRecord::default() }).unwrap();
     let mut run = Run { subject, id, model: Model { now: 1_000, ..Model::default() } };
@@ -367,45 +380,37 @@ fn behaves_like_the_model(subject: &mut dyn Subject, id: CrawlId, steps: &[Step]
     Ok(())
 }
 
+/// Opening RocksDB is slow and cases do not meet: they share a directory for a while.
 struct Rocks {
-    dir: tempfile::TempDir,
-    frontier: Option<RocksFrontier>,
+    subject: Subject,
     cases: u32,
 }
 
-impl Rocks {
-    fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap(), frontier: None, cases: 0 }
-    }
-}
-
-impl Subject for Rocks {
-    fn frontier(&mut self) -> &mut dyn Frontier {
-        self.frontier.get_or_insert_with(|| RocksFrontier::open(self.dir.path()).unwrap())
-    }
-
-    fn restart(&mut self) {
-        self.frontier = None;
-    }
-}
-
-/// Opening a store is slow and cases do not meet: they share one for a while.
-const CASES_PER_STORE: u32 = 100;
-static STORE: Mutex<Option<Rocks>> = Mutex::new(None);
+const CASES_PER_DIRECTORY: u32 = 100;
+static ROCKS: Mutex<Option<Rocks>> = Mutex::new(None);
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_024, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn the_frontier_on_rocksdb_behaves_like_the_model(steps in prop::collection::vec(step(), 1..40)) {
-        let mut store = STORE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let rocks = store.get_or_insert_with(Rocks::new);
+        let mut shared = ROCKS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let rocks = shared.get_or_insert_with(|| {
+            let dir = tempfile::tempdir().unwrap();
+            Rocks { subject: Subject::new(move || Frontier::open(dir.path()).unwrap()), cases: 0 }
+        });
         rocks.cases += 1;
-        let id = CrawlId(rocks.cases);
-        let result = behaves_like_the_model(rocks, id, &steps);
-        if rocks.cases >= CASES_PER_STORE || result.is_err() {
-            *store = None;
+        let result = behaves_like_the_model(&mut rocks.subject, CrawlId(rocks.cases), &steps);
+        if rocks.cases >= CASES_PER_DIRECTORY || result.is_err() {
+            *shared = None;
         }
         result?;
+    }
+
+    #[test]
+    fn the_frontier_in_memory_behaves_like_the_model(steps in prop::collection::vec(step(), 1..40)) {
+        let store = MemoryStore::default();
+        let mut subject = Subject::new(move || Frontier::over(store.clone()).unwrap());
+        behaves_like_the_model(&mut subject, CrawlId(1), &steps)?;
     }
 }

@@ -1,54 +1,85 @@
 //! The end of a URL's stay in its queue: what became of it, and what that does to the crawl's counters.
 
 use prost::Message;
-use rocksdb::WriteBatch;
 use seine_common::host::HostKey;
+use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use super::place::Place;
-use super::record::{CrawlProgress, HostUse, QueueEntry, UrlRecord, decode};
+use super::record::{CrawlProgress, HostUse, QueueEntry, UrlRecord};
 use super::sieve::Seen;
-use super::store::{CONTENTS, QUEUE, RECORDS, RETRIES, RocksFrontier, SEEN, USES, VISITS};
-use super::{CrawlId, Result, Settlement, key};
-use crate::MonitorError;
+use super::{CrawlId, Frontier, Settlement, key};
+use crate::store::{Batch, Table};
+use crate::{MonitorError, Result};
 
-impl RocksFrontier {
-    pub(super) fn end_stay(
-        &mut self,
-        crawl: CrawlId,
-        host: &HostKey,
-        place: Place,
-        settlement: Settlement,
-    ) -> Result<bool> {
+impl Frontier {
+    /// What became of a URL at its earlier visits, also while it is queued for another.
+    pub fn record(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<UrlRecord>> {
+        self.record_at(&self.url_key(crawl, url))
+    }
+
+    /// Writes the record of a settled URL anew, with its next visit.
+    pub fn put_record(&mut self, crawl: CrawlId, url: &CanonicalUrl, record: &UrlRecord) -> Result<()> {
+        let key = self.url_key(crawl, url);
+        let before = self.record_at(&key)?;
+        let mut batch = Batch::default();
+        self.write_record(&mut batch, &key, before.as_ref(), record);
+        self.store.write(&batch)
+    }
+
+    /// Every URL of the crawl that is settled. For tests and exports: reads the whole crawl.
+    pub fn settled_urls(&self, crawl: CrawlId) -> Result<Vec<UrlRecord>> {
+        self.read_all(Table::Records, &key::crawl(crawl), "URL record")
+    }
+
+    /// The first saved page of the crawl whose text has this fingerprint.
+    pub fn first_with_content(&self, crawl: CrawlId, fingerprint: u64) -> Result<Option<String>> {
+        let found = self.store.get(Table::Contents, &key::content(crawl, fingerprint))?;
+        Ok(found.and_then(|url| String::from_utf8(url).ok()))
+    }
+
+    /// What a host has given the crawl so far.
+    pub fn host_use(&self, crawl: CrawlId, host: &HostKey) -> Result<HostUse> {
+        self.use_at(&self.host_key(crawl, host))
+    }
+
+    /// The sitemaps that the host's robots.txt names are in the crawl.
+    pub fn note_sitemaps(&mut self, crawl: CrawlId, host: &HostKey) -> Result<()> {
+        let key = self.host_key(crawl, host);
+        let host_use = HostUse { sitemaps_queued: true, ..self.use_at(&key)? };
+        self.put(Table::Uses, key, host_use.encode_to_vec())
+    }
+
+    /// Ends the stay of a URL in the queue. False when it was not there.
+    pub fn settle(&mut self, crawl: CrawlId, host: &HostKey, place: Place, settlement: Settlement) -> Result<bool> {
         let host_key = self.host_key(crawl, host);
         let queue_key = key::queue(&host_key, place);
-        let Some(bytes) = self.db.get_pinned_cf(self.table(QUEUE), queue_key)? else { return Ok(false) };
-        let mut entry: QueueEntry = decode(&bytes, "queue entry")?;
-        drop(bytes);
+        let entry: Option<QueueEntry> = self.read(Table::Queue, &queue_key, "queue entry")?;
+        let Some(mut entry) = entry else { return Ok(false) };
         let url_key = key::url(&host_key, self.fingerprinter.of(entry.url.as_bytes()));
-        let mut batch = WriteBatch::default();
-        batch.delete_cf(self.table(QUEUE), queue_key);
+        let mut batch = Batch::default();
+        batch.delete(Table::Queue, queue_key);
         match settlement {
             Settlement::Retry { due_ms, outcome } => {
                 entry.attempts += 1;
                 entry.last_outcome = Some(outcome);
                 let seen = Seen::Retrying { depth: entry.depth, due_ms, place };
-                batch.put_cf(self.table(SEEN), url_key, seen.encode());
-                batch.put_cf(self.table(RETRIES), key::retry(&host_key, due_ms, place), entry.encode_to_vec());
+                batch.put(Table::Seen, url_key, seen.encode());
+                batch.put(Table::Retries, key::retry(&host_key, due_ms, place), entry.encode_to_vec());
             }
             Settlement::Done(record) => {
                 self.finish(&mut batch, crawl, place, &url_key, entry.revisit.is_some(), &record)?;
                 self.put_progress(&mut batch, crawl);
             }
         }
-        self.db.write(batch)?;
+        self.store.write(&batch)?;
         Ok(true)
     }
 
     /// Writes what became of a URL that leaves the queue for good.
     fn finish(
         &mut self,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
         crawl: CrawlId,
         place: Place,
         url_key: &[u8; key::URL_BYTES],
@@ -86,7 +117,7 @@ impl RocksFrontier {
             self.count_use(batch, url_key, u64::from(first_saved), received)?;
         }
         let seen = Seen::Settled { depth: record.entry.depth };
-        batch.put_cf(self.table(SEEN), url_key, seen.encode());
+        batch.put(Table::Seen, url_key, seen.encode());
         self.write_record(batch, url_key, before.as_ref(), record);
         Ok(())
     }
@@ -94,42 +125,42 @@ impl RocksFrontier {
     /// Stores a record and plans its next visit.
     pub(super) fn write_record(
         &self,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
         url_key: &[u8; key::URL_BYTES],
         before: Option<&UrlRecord>,
         record: &UrlRecord,
     ) {
         if let Some(before) = before {
-            batch.delete_cf(self.table(VISITS), key::visit(url_key, before.next_visit_ms));
+            batch.delete(Table::Visits, key::visit(url_key, before.next_visit_ms));
         }
         if record.next_visit_ms > 0 {
-            batch.put_cf(self.table(VISITS), key::visit(url_key, record.next_visit_ms), b"");
+            batch.put(Table::Visits, key::visit(url_key, record.next_visit_ms), b"");
             let crawl = CrawlId(u32::from_be_bytes(*url_key.first_chunk().unwrap_or(&[0; key::CRAWL_BYTES])));
             self.floors.borrow_mut().lower_visits(crawl, record.next_visit_ms);
         }
-        batch.put_cf(self.table(RECORDS), url_key, record.encode_to_vec());
+        batch.put(Table::Records, url_key, record.encode_to_vec());
     }
 
     pub(super) fn record_at(&self, url_key: &[u8; key::URL_BYTES]) -> Result<Option<UrlRecord>> {
-        let found = self.db.get_pinned_cf(self.table(RECORDS), url_key)?;
-        found.map(|bytes| decode(&bytes, "URL record")).transpose()
+        self.read(Table::Records, url_key, "URL record")
     }
 
-    pub(super) fn read_use(&self, host_key: &[u8; key::HOST_BYTES]) -> Result<HostUse> {
-        let found = self.db.get_pinned_cf(self.table(USES), host_key)?;
-        found.map_or(Ok(HostUse::default()), |bytes| decode(&bytes, "host use"))
+    fn use_at(&self, host_key: &[u8; key::HOST_BYTES]) -> Result<HostUse> {
+        Ok(self.read(Table::Uses, host_key, "host use")?.unwrap_or_default())
     }
 
-    fn count_use(&self, batch: &mut WriteBatch, url_key: &[u8], pages: u64, bytes: u64) -> Result<()> {
+    fn count_use(&self, batch: &mut Batch, url_key: &[u8], pages: u64, bytes: u64) -> Result<()> {
         let host_key = *url_key.first_chunk().ok_or(MonitorError::Corrupt("URL key"))?;
-        let mut host_use = self.read_use(&host_key)?;
+        let mut host_use = self.use_at(&host_key)?;
         host_use.pages += pages;
         host_use.bytes += bytes;
-        batch.put_cf(self.table(USES), host_key, host_use.encode_to_vec());
+        batch.put(Table::Uses, host_key, host_use.encode_to_vec());
         Ok(())
     }
 
-    pub(super) fn end_all_stays(
+    /// Settles the first waiting URLs of a host, retries included, with one outcome, and plans their next visit; gives
+    /// their number. A page that was saved, or is gone, stays so: nobody has looked whether it is there.
+    pub fn settle_rest(
         &mut self,
         crawl: CrawlId,
         host: &HostKey,
@@ -137,12 +168,12 @@ impl RocksFrontier {
         next_visit_ms: i64,
         limit: usize,
     ) -> Result<usize> {
-        self.bring_back_retries(crawl, host, i64::MAX)?;
-        let waiting = self.read_queue(crawl, host, None, limit)?.urls;
+        self.promote_retries(crawl, host, i64::MAX)?;
+        let waiting = self.stretch(crawl, host, None, limit)?.urls;
         let host_key = self.host_key(crawl, host);
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         for queued in &waiting {
-            batch.delete_cf(self.table(QUEUE), key::queue(&host_key, queued.place));
+            batch.delete(Table::Queue, key::queue(&host_key, queued.place));
             let url_key = key::url(&host_key, self.fingerprinter.of(queued.entry.url.as_bytes()));
             let known = queued.entry.revisit.is_some();
             let record = match known.then(|| self.record_at(&url_key)).transpose()?.flatten() {
@@ -158,21 +189,21 @@ impl RocksFrontier {
             self.finish(&mut batch, crawl, queued.place, &url_key, known, &record)?;
         }
         self.put_progress(&mut batch, crawl);
-        self.db.write(batch)?;
+        self.store.write(&batch)?;
         Ok(waiting.len())
     }
 
     /// Whether a saved page has the text of an earlier one of the crawl.
-    fn repeats_content(&self, batch: &mut WriteBatch, crawl: CrawlId, record: &UrlRecord) -> Result<bool> {
+    fn repeats_content(&self, batch: &mut Batch, crawl: CrawlId, record: &UrlRecord) -> Result<bool> {
         if record.outcome.fingerprint == 0 {
             return Ok(false);
         }
         let key = key::content(crawl, record.outcome.fingerprint);
-        if let Some(first) = self.db.get_pinned_cf(self.table(CONTENTS), key)? {
+        if let Some(first) = self.store.get(Table::Contents, &key)? {
             // A page that had left and is back has its own text.
-            return Ok(*first != *record.entry.url.as_bytes());
+            return Ok(first != record.entry.url.as_bytes());
         }
-        batch.put_cf(self.table(CONTENTS), key, record.entry.url.as_bytes());
+        batch.put(Table::Contents, key, record.entry.url.as_bytes());
         Ok(false)
     }
 }

@@ -6,15 +6,14 @@
 use std::collections::{HashMap, HashSet};
 
 use prost::Message;
-use rocksdb::WriteBatch;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 
 use super::place::{PLACE_BYTES, Place};
-use super::record::{QueueEntry, decode};
-use super::store::{HEADS, QUEUE, RECORDS, RETRIES, RocksFrontier, SEEN};
-use super::{Candidate, CrawlId, Known, Queued, Result, key};
-use crate::MonitorError;
+use super::record::QueueEntry;
+use super::{Candidate, CrawlId, Frontier, Known, Queued, key};
+use crate::store::{Batch, Table};
+use crate::{MonitorError, Result};
 
 /// Where a seen URL stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,25 +70,28 @@ struct Keyed<'a> {
     candidate: &'a Candidate,
 }
 
-impl RocksFrontier {
-    pub(super) fn pass_sieve(&mut self, crawl: CrawlId, candidates: &[Candidate], now_ms: i64) -> Result<Vec<bool>> {
+impl Frontier {
+    /// Admits those that the crawl has never seen, and says which, in the order given. One already queued at a greater
+    /// depth takes the smaller one, its place stays.
+    pub fn admit(&mut self, crawl: CrawlId, candidates: &[Candidate], now_ms: i64) -> Result<Vec<bool>> {
         let mut keyed: Vec<_> =
             candidates.iter().enumerate().map(|(position, c)| self.keyed(crawl, position, c)).collect();
         // Sorted by key; of equal ones the first given stays first.
         keyed.sort_by_key(|item| item.key);
-        let found = self.db.batched_multi_get_cf(self.table(SEEN), keyed.iter().map(|item| &item.key), true);
+        let keys: Vec<&[u8]> = keyed.iter().map(|item| &item.key[..]).collect();
+        let found = self.store.get_sorted(Table::Seen, &keys)?;
         let mut admitted = vec![false; candidates.len()];
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         let mut hosts: HashMap<[u8; key::HOST_BYTES], &HostKey> = HashMap::new();
         let mut new: HashSet<[u8; key::URL_BYTES]> = HashSet::new();
         for (item, found) in keyed.iter().zip(found) {
-            match found? {
+            match found {
                 Some(bytes) => self.lower_depth(&mut batch, item, Seen::decode(&bytes)?)?,
                 None if new.insert(item.key) => {
                     let Candidate { place, entry, host, .. } = item.candidate;
                     let seen = Seen::Queued { depth: entry.depth, place: *place };
-                    batch.put_cf(self.table(SEEN), item.key, seen.encode());
-                    batch.put_cf(self.table(QUEUE), key::queue(&item.host, *place), entry.encode_to_vec());
+                    batch.put(Table::Seen, item.key, seen.encode());
+                    batch.put(Table::Queue, key::queue(&item.host, *place), entry.encode_to_vec());
                     self.floors.borrow_mut().lower_queue(&item.host, *place);
                     hosts.insert(item.host, host);
                     admitted[item.position] = true;
@@ -98,7 +100,7 @@ impl RocksFrontier {
             }
         }
         for (host_key, host) in hosts {
-            if self.db.get_pinned_cf(self.table(HEADS), host_key)?.is_none() {
+            if !self.store.has(Table::Heads, &host_key)? {
                 self.enter_ready(&mut batch, crawl, host, now_ms);
             }
         }
@@ -108,7 +110,7 @@ impl RocksFrontier {
             progress.count_class(candidate.place.class(), 1);
         }
         self.put_progress(&mut batch, crawl);
-        self.db.write(batch)?;
+        self.store.write(&batch)?;
         Ok(admitted)
     }
 
@@ -119,40 +121,35 @@ impl RocksFrontier {
     }
 
     /// A shallower rediscovery of a URL that still waits lowers its depth; its place stays.
-    fn lower_depth(&self, batch: &mut WriteBatch, item: &Keyed<'_>, seen: Seen) -> Result<()> {
+    fn lower_depth(&self, batch: &mut Batch, item: &Keyed<'_>, seen: Seen) -> Result<()> {
         let Seen::Queued { depth, place } = seen else { return Ok(()) };
         let smaller = item.candidate.entry.depth;
         if smaller >= depth {
             return Ok(());
         }
         let key = key::queue(&item.host, place);
-        let Some(bytes) = self.db.get_pinned_cf(self.table(QUEUE), key)? else {
-            return Err(MonitorError::Corrupt("queue"));
-        };
-        let mut entry: QueueEntry = decode(&bytes, "queue entry")?;
+        let mut entry: QueueEntry =
+            self.read(Table::Queue, &key, "queue entry")?.ok_or(MonitorError::Corrupt("queue"))?;
         entry.depth = smaller;
         entry.expected_usability = entry.expected_usability.max(item.candidate.entry.expected_usability);
-        batch.put_cf(self.table(QUEUE), key, entry.encode_to_vec());
-        batch.put_cf(self.table(SEEN), item.key, Seen::Queued { depth: smaller, place }.encode());
+        batch.put(Table::Queue, key, entry.encode_to_vec());
+        batch.put(Table::Seen, item.key, Seen::Queued { depth: smaller, place }.encode());
         Ok(())
     }
 
-    pub(super) fn look_up(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>> {
-        let host = self.host_key(crawl, &url.host());
-        let key = key::url(&host, self.fingerprinter.of(url.as_str().as_bytes()));
-        let Some(seen) = self.db.get_pinned_cf(self.table(SEEN), key)? else { return Ok(None) };
-        let stored = |table: &str, key: &[u8]| -> Result<Vec<u8>> {
-            self.db.get_cf(self.table(table), key)?.ok_or(MonitorError::Corrupt("seen URL"))
-        };
+    pub fn known(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>> {
+        let (host, key) = (self.host_key(crawl, &url.host()), self.url_key(crawl, url));
+        let Some(seen) = self.store.get(Table::Seen, &key)? else { return Ok(None) };
+        let missing = MonitorError::Corrupt("seen URL");
         Ok(Some(match Seen::decode(&seen)? {
             Seen::Queued { place, .. } => {
-                let entry = decode(&stored(QUEUE, &key::queue(&host, place))?, "queue entry")?;
+                let entry = self.read(Table::Queue, &key::queue(&host, place), "queue entry")?.ok_or(missing)?;
                 Known::Queued(Queued { place, entry })
             }
             Seen::Retrying { due_ms, place, .. } => {
-                Known::Retrying(decode(&stored(RETRIES, &key::retry(&host, due_ms, place))?, "retry")?)
+                Known::Retrying(self.read(Table::Retries, &key::retry(&host, due_ms, place), "retry")?.ok_or(missing)?)
             }
-            Seen::Settled { .. } => Known::Settled(Box::new(decode(&stored(RECORDS, &key)?, "URL record")?)),
+            Seen::Settled { .. } => Known::Settled(Box::new(self.record_at(&key)?.ok_or(missing)?)),
         }))
     }
 }

@@ -4,9 +4,10 @@ use seine_common::limits::MAX_BODY_BYTES;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Crawl, Outcome, OutcomeKind, Scope, Strategy};
 
-use super::Candidate;
 use super::place::Order;
 use super::record::{QueueEntry, UrlRecord};
+use super::{Candidate, Frontier};
+use crate::store::MemoryStore;
 
 pub fn crawl(name: &str, seeds: &[&str]) -> Crawl {
     Crawl {
@@ -39,4 +40,12 @@ pub fn outcome(kind: OutcomeKind) -> Outcome {
 
 pub fn settled(page: &Candidate, outcome: Outcome) -> UrlRecord {
     UrlRecord { entry: page.entry.clone(), outcome, ..UrlRecord::default() }
+}
+
+/// Runs a test over each kind of store. What it is given opens the frontier, and opens it again when that was dropped.
+pub fn on_each_store(test: impl Fn(&dyn Fn() -> Frontier)) {
+    let memory = MemoryStore::default();
+    test(&|| Frontier::over(memory.clone()).unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    test(&|| Frontier::open(dir.path()).unwrap());
 }

@@ -3,26 +3,26 @@
 //! A settled URL stands in `visits` under the time from which it is due. Queued again, it leaves that index and its
 //! record stays, so that what is known of it is not lost while it waits; settling writes both anew.
 
-use rocksdb::WriteBatch;
+use prost::Message;
 use seine_common::host::HostKey;
 
 use super::place::{Class, Place};
 use super::record::{QueueEntry, UrlRecord, decode};
 use super::sieve::Seen;
-use super::store::{HEADS, QUEUE, RocksFrontier, SEEN, VISITS};
-use super::{Candidate, CrawlId, Result, key};
-use crate::MonitorError;
-use prost::Message;
+use super::{Candidate, CrawlId, Frontier, key};
+use crate::store::{Batch, Table};
+use crate::{MonitorError, Result};
 
-impl RocksFrontier {
-    pub(super) fn first_due(&self, crawl: CrawlId, before_ms: i64, limit: usize) -> Result<Vec<UrlRecord>> {
+impl Frontier {
+    /// Settled URLs whose next visit was due before a time, the longest due first.
+    pub fn due_visits(&self, crawl: CrawlId, before_ms: i64, limit: usize) -> Result<Vec<UrlRecord>> {
         let prefix = key::crawl(crawl);
-        if self.earliest_due(crawl)?.is_none_or(|earliest| earliest >= before_ms) {
+        if self.next_due(crawl)?.is_none_or(|earliest| earliest >= before_ms) {
             return Ok(Vec::new());
         }
         let from = key::visits_from(crawl, self.floors.borrow().visits(crawl));
         let mut due = Vec::new();
-        for item in self.scan(VISITS, &prefix, &from) {
+        for item in self.store.scan(Table::Visits, &prefix, &from) {
             let (due_ms, url_key) = key::read_visit(&item?.0).ok_or(MonitorError::Corrupt("visit"))?;
             if due_ms >= before_ms || due.len() == limit {
                 break;
@@ -32,13 +32,13 @@ impl RocksFrontier {
         Ok(due)
     }
 
-    pub(super) fn earliest_due(&self, crawl: CrawlId) -> Result<Option<i64>> {
+    pub fn next_due(&self, crawl: CrawlId) -> Result<Option<i64>> {
         let prefix = key::crawl(crawl);
         let from = self.floors.borrow().visits(crawl);
         if from == i64::MAX {
             return Ok(None);
         }
-        let first = self.scan(VISITS, &prefix, &key::visits_from(crawl, from)).next().transpose()?;
+        let first = self.store.scan(Table::Visits, &prefix, &key::visits_from(crawl, from)).next().transpose()?;
         let due_ms = |key: &[u8]| Ok(key::read_visit(key).ok_or(MonitorError::Corrupt("visit"))?.0);
         let first = first.map(|(key, _)| due_ms(&key)).transpose();
         if let Ok(first) = &first {
@@ -47,37 +47,39 @@ impl RocksFrontier {
         first
     }
 
-    pub(super) fn hasten_visits(&mut self, crawl: CrawlId, latest_ms: i64, due_ms: i64, limit: usize) -> Result<usize> {
+    /// Visits that are due later than `latest_ms` become due at `due_ms`: some of them, and how many.
+    pub fn pull_in_visits(&mut self, crawl: CrawlId, latest_ms: i64, due_ms: i64, limit: usize) -> Result<usize> {
         let from = key::visits_from(crawl, latest_ms.saturating_add(1));
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         let mut hastened = 0;
-        for item in self.scan(VISITS, &key::crawl(crawl), &from).take(limit) {
+        for item in self.store.scan(Table::Visits, &key::crawl(crawl), &from).take(limit) {
             let (_, url_key) = key::read_visit(&item?.0).ok_or(MonitorError::Corrupt("visit"))?;
             let before = self.record_at(&url_key)?.ok_or(MonitorError::Corrupt("visit"))?;
             let record = UrlRecord { next_visit_ms: due_ms, ..before.clone() };
             self.write_record(&mut batch, &url_key, Some(&before), &record);
             hastened += 1;
         }
-        self.db.write(batch)?;
+        self.store.write(&batch)?;
         Ok(hastened)
     }
 
-    pub(super) fn queue_known(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()> {
-        let mut batch = WriteBatch::default();
+    /// Queues settled URLs again. Those that are not settled, or not planned for a visit, stay as they are.
+    pub fn revisit(&mut self, crawl: CrawlId, visits: Vec<Candidate>, now_ms: i64) -> Result<()> {
+        let mut batch = Batch::default();
         let mut hosts: Vec<HostKey> = Vec::new();
         let (mut queued, mut revisits) = (0, 0);
         for visit in visits {
             let host_key = self.host_key(crawl, &visit.host);
-            let url_key = key::url(&host_key, self.fingerprinter.of(visit.url.as_str().as_bytes()));
-            let seen = self.db.get_pinned_cf(self.table(SEEN), url_key)?;
+            let url_key = self.url_key(crawl, &visit.url);
+            let seen = self.store.get(Table::Seen, &url_key)?;
             let settled = seen.map(|seen| Seen::decode(&seen)).transpose()?;
             let (Some(Seen::Settled { depth }), Some(record)) = (settled, self.record_at(&url_key)?) else { continue };
             if record.next_visit_ms == 0 {
                 continue;
             }
-            batch.delete_cf(self.table(VISITS), key::visit(&url_key, record.next_visit_ms));
-            batch.put_cf(self.table(SEEN), url_key, Seen::Queued { depth, place: visit.place }.encode());
-            batch.put_cf(self.table(QUEUE), key::queue(&host_key, visit.place), visit.entry.encode_to_vec());
+            batch.delete(Table::Visits, key::visit(&url_key, record.next_visit_ms));
+            batch.put(Table::Seen, url_key, Seen::Queued { depth, place: visit.place }.encode());
+            batch.put(Table::Queue, key::queue(&host_key, visit.place), visit.entry.encode_to_vec());
             self.floors.borrow_mut().lower_queue(&host_key, visit.place);
             hosts.push(visit.host);
             queued += 1;
@@ -86,7 +88,7 @@ impl RocksFrontier {
         hosts.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
         hosts.dedup();
         for host in &hosts {
-            if self.db.get_pinned_cf(self.table(HEADS), self.host_key(crawl, host))?.is_none() {
+            if !self.store.has(Table::Heads, &self.host_key(crawl, host))? {
                 self.enter_ready(&mut batch, crawl, host, now_ms);
             }
         }
@@ -94,25 +96,25 @@ impl RocksFrontier {
         progress.queued += queued;
         progress.count_class(Class::Revisit, revisits);
         self.put_progress(&mut batch, crawl);
-        Ok(self.db.write(batch)?)
+        self.store.write(&batch)
     }
 
-    /// Links of valuable pages that were put off get their turn.
-    pub(super) fn take_up_deferred(&mut self, crawl: CrawlId, host: &HostKey, limit: usize) -> Result<usize> {
+    /// Moves the first deferred URLs of a host before its ordinary ones; gives their number. Not while it is leased.
+    pub fn promote_deferred(&mut self, crawl: CrawlId, host: &HostKey, limit: usize) -> Result<usize> {
         let prefix = self.host_key(crawl, host);
         let first = key::queue(&prefix, Place::in_turn(Class::Deferred, 0, 0));
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         let mut moved = 0;
-        for item in self.scan(QUEUE, &prefix, &first).take(limit) {
+        for item in self.store.scan(Table::Queue, &prefix, &first).take(limit) {
             let (key, value) = item?;
             let place = Place::from_slice(&key[key::HOST_BYTES..]).ok_or(MonitorError::Corrupt("place"))?;
             let entry: QueueEntry = decode(&value, "queue entry")?;
             let place = place.moved_to(Class::Breadth);
-            batch.delete_cf(self.table(QUEUE), &key);
-            batch.put_cf(self.table(QUEUE), key::queue(&prefix, place), &value);
+            batch.delete(Table::Queue, &key);
+            batch.put(Table::Queue, key::queue(&prefix, place), &value);
             self.floors.borrow_mut().lower_queue(&prefix, place);
             let url_key = key::url(&prefix, self.fingerprinter.of(entry.url.as_bytes()));
-            batch.put_cf(self.table(SEEN), url_key, Seen::Queued { depth: entry.depth, place }.encode());
+            batch.put(Table::Seen, url_key, Seen::Queued { depth: entry.depth, place }.encode());
             moved += 1;
         }
         if moved > 0 {
@@ -120,7 +122,7 @@ impl RocksFrontier {
             progress.count_class(Class::Deferred, -moved);
             progress.count_class(Class::Breadth, moved);
             self.put_progress(&mut batch, crawl);
-            self.db.write(batch)?;
+            self.store.write(&batch)?;
         }
         Ok(moved as usize)
     }

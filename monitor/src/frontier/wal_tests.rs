@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::Frontier;
 use super::record::CrawlRecord;
 use super::tests_support::crawl;
-use super::{Frontier, RocksFrontier};
 
 const CRAWLS: u32 = 1_000;
 
 /// A frontier as a killed process leaves it: nothing of it is in tables yet.
 fn killed(path: &Path) {
     let open = tempfile::tempdir().unwrap();
-    let mut frontier = RocksFrontier::open(open.path()).unwrap();
+    let mut frontier = Frontier::open(open.path()).unwrap();
     for id in 1..=CRAWLS {
         let settings = crawl(&format!("crawl {id}"), &["http://a.test/"]);
         frontier.put_crawl(&CrawlRecord { id, settings, ..CrawlRecord::default() }).unwrap();
@@ -42,7 +42,7 @@ fn a_damaged_write_ahead_log_counts_up_to_the_damage() {
         let mut bytes = fs::read(&log).unwrap();
         damage(&mut bytes);
         fs::write(&log, &bytes).unwrap();
-        let frontier = RocksFrontier::open(dir.path()).expect("what stands before the damage is good");
+        let frontier = Frontier::open(dir.path()).expect("what stands before the damage is good");
         let found: Vec<u32> = frontier.crawls().unwrap().into_iter().map(|crawl| crawl.id).collect();
         let expected: Vec<u32> = (1..=found.len() as u32).collect();
         assert_eq!(found, expected, "a prefix");

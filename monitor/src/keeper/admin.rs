@@ -6,10 +6,10 @@ use seine_proto::monitor::v1::{
 };
 
 use super::Keeper;
-use crate::MonitorError;
 use crate::crawl::{CheckedCrawl, validate};
 use crate::frontier::record::{CrawlRecord, ExclusionRecord, QueueEntry};
-use crate::frontier::{Candidate, CrawlId, Result};
+use crate::frontier::{Candidate, CrawlId};
+use crate::{MonitorError, Result};
 
 impl Keeper {
     pub(super) fn add_crawl(&mut self, request: AddCrawlRequest) -> Result<AddCrawlResponse> {

@@ -13,10 +13,10 @@ use seine_proto::monitor::v1::{
 };
 
 use super::Keeper;
-use crate::MonitorError;
 use crate::blocklist::HostPattern;
 use crate::frontier::record::{BlockRecord, HostRecord};
-use crate::frontier::{CrawlId, PARKED, Result};
+use crate::frontier::{CrawlId, PARKED};
+use crate::{MonitorError, Result};
 
 /// Patterns that may be blocked; each is kept in memory.
 const MAX_BLOCKS: usize = 100_000;

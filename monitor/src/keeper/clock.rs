@@ -5,7 +5,8 @@
 //! by a wrong clock, and is brought in to where it can lie. Both indexes are ordered by time, so looking costs nothing.
 
 use super::Keeper;
-use crate::frontier::{CrawlId, Result};
+use crate::Result;
+use crate::frontier::CrawlId;
 use crate::politeness::{CLOCKS_DIFFER_MS, MAX_WAIT_MS};
 use crate::refresh::LONGEST_INTERVAL;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Keeper;
-use crate::frontier::Result;
+use crate::Result;
 
 impl Keeper {
     pub(super) fn drain(&mut self, collector: &str, undo: bool) -> Result<u32> {

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Durability;
-use crate::frontier::Durable;
+use crate::store::Durable;
 
 /// Answers that may wait; the keeper slows down when the disk cannot keep up.
 const WAITING_ANSWERS: usize = 4096;

@@ -8,11 +8,11 @@ use seine_proto::monitor::v1::{CrawlVerdict, ExplainResponse, OutcomeKind, Robot
 use super::states::State;
 use super::waiting::blocked;
 use super::{ActiveCrawl, Keeper};
-use crate::MonitorError;
 use crate::crawl::filters;
 use crate::frontier::forget::{FORGOTTEN, is_forgotten};
 use crate::frontier::record::{QueueEntry, UrlRecord};
-use crate::frontier::{CrawlId, Known, Result};
+use crate::frontier::{CrawlId, Known};
+use crate::{MonitorError, Result};
 
 /// URLs counted before the one that is asked for; nobody needs it more exactly.
 const COUNTED_BEFORE: usize = 1_000;

@@ -12,11 +12,11 @@ use seine_proto::monitor::v1::{Revisit, forget_request};
 
 use super::Keeper;
 use super::hosts::parse_host;
-use crate::MonitorError;
 use crate::frontier::forget::{FORGOTTEN, is_forgotten};
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::{ForgettingRecord, QueueEntry};
-use crate::frontier::{Candidate, CrawlId, Result};
+use crate::frontier::{Candidate, CrawlId};
+use crate::{MonitorError, Result};
 
 /// URLs forgotten per call.
 pub(super) const FORGOTTEN_AT_ONCE: usize = 1_000;

@@ -10,11 +10,11 @@ use seine_proto::monitor::v1::{
 use super::blocking::message;
 use super::states::State;
 use super::{ActiveCrawl, Keeper};
-use crate::MonitorError;
 use crate::blocklist::HostPattern;
+use crate::frontier::CrawlId;
 use crate::frontier::record::HostRecord;
-use crate::frontier::{CrawlId, Result};
 use crate::politeness::HostPace;
+use crate::{MonitorError, Result};
 
 /// Hosts looked at per call; others are served in between.
 const LOOKED_AT_ONCE: usize = 1_000;

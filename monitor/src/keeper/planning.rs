@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use prost::Message;
 use seine_proto::monitor::v1::{OutcomeKind, Refresh, RefreshPolicy};
 
+use crate::Result;
 use crate::frontier::record::UrlRecord;
-use crate::frontier::{CrawlId, Frontier, Result};
+use crate::frontier::{CrawlId, Frontier};
 use crate::refresh::{Cell, DAY_MS, Intervals, Ledger, Plan, Policy, Population};
 
 /// A plan is made anew after this part of the base interval.
@@ -45,7 +46,7 @@ impl Planning {
     /// When a page that was just visited is due again; its place in the population is noted in its record.
     pub fn next_visit(
         &mut self,
-        frontier: &dyn Frontier,
+        frontier: &Frontier,
         crawl: CrawlId,
         refresh: Refresh,
         record: &mut UrlRecord,
@@ -62,7 +63,7 @@ impl Planning {
         Ok(planned.next_visit(refresh, record, now) as i64)
     }
 
-    pub fn save(&mut self, frontier: &mut dyn Frontier, now_ms: i64, at_once: bool) -> Result<()> {
+    pub fn save(&mut self, frontier: &mut Frontier, now_ms: i64, at_once: bool) -> Result<()> {
         for (crawl, planned) in &mut self.by_crawl {
             if planned.changed && (at_once || (now_ms - planned.saved_at_ms).abs() >= SAVE_EVERY_MS) {
                 (planned.changed, planned.saved_at_ms) = (false, now_ms);

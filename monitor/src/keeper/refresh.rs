@@ -8,12 +8,12 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{CrawlState, CrawlStatus, OutcomeKind};
 
 use super::Keeper;
-use crate::MonitorError;
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::{QueueEntry, UrlRecord};
-use crate::frontier::{Candidate, CrawlId, Result};
+use crate::frontier::{Candidate, CrawlId};
 use crate::politeness::CLOCKS_DIFFER_MS;
 use crate::visit;
+use crate::{MonitorError, Result};
 
 /// Visits brought in at once; others are served in between.
 const VISITS_AT_ONCE: usize = 500;
@@ -24,7 +24,7 @@ impl Keeper {
         let refresh = self.crawls[&crawl].checked.refresh;
         let due = match refresh.interval_ms() {
             0 => now,
-            _ => self.planning.next_visit(self.frontier.as_ref(), crawl, refresh, record, now)?,
+            _ => self.planning.next_visit(&self.frontier, crawl, refresh, record, now)?,
         };
         // Not before the end of the round that is under way, or it would be due in it again.
         record.next_visit_ms = due.max(self.crawls[&crawl].record.visit_due_before_ms);

@@ -3,7 +3,7 @@
 use seine_proto::monitor::v1::CrawlState;
 
 use super::Keeper;
-use crate::frontier::Result;
+use crate::Result;
 use crate::metrics::{CrawlSample, Sample};
 
 const SAMPLE_EVERY_MS: i64 = 5_000;

@@ -4,7 +4,7 @@ use seine_common::address::AddressKey;
 use seine_common::host::HostKey;
 
 use super::Keeper;
-use crate::frontier::Result;
+use crate::Result;
 use crate::politeness::{self, Trouble};
 
 /// Hosts of an address that are looked at for its state.

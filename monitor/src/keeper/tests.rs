@@ -41,9 +41,9 @@ impl Bench {
 
     /// With the leases that the collector goes on with.
     fn attached(path: &Path, clock: Clock, hello: Hello) -> (Self, Vec<u64>) {
-        let frontier = RocksFrontier::open(path).unwrap();
+        let frontier = Frontier::open(path).unwrap();
         let nodes = NodeTable::new(clock.clone());
-        let mut keeper = Keeper::new(Box::new(frontier), MonitorConfig::default(), clock.clone(), nodes).unwrap();
+        let mut keeper = Keeper::new(frontier, MonitorConfig::default(), clock.clone(), nodes).unwrap();
         let (messages, inbox) = mpsc::channel(64);
         keeper.handle(Command::Attach { session: SESSION, hello, messages }).unwrap();
         let mut bench = Self { keeper, clock, inbox };

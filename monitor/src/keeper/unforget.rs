@@ -9,9 +9,9 @@ use seine_proto::monitor::v1::{CrawlState, Outcome, OutcomeKind, UnforgetRequest
 use super::Keeper;
 use super::forget::{FORGOTTEN_AT_ONCE, parse_url, read_cursor, write_cursor};
 use super::hosts::parse_host;
-use crate::MonitorError;
+use crate::frontier::CrawlId;
 use crate::frontier::record::UrlRecord;
-use crate::frontier::{CrawlId, Result};
+use crate::{MonitorError, Result};
 
 impl Keeper {
     pub(super) fn unforget(&mut self, request: &UnforgetRequest) -> Result<UnforgetResponse> {

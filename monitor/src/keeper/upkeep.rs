@@ -7,7 +7,8 @@ use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use super::{Collector, Keeper};
-use crate::frontier::{CrawlId, Result};
+use crate::Result;
+use crate::frontier::CrawlId;
 
 /// How often it is looked whether a crawl has come to want a host that is leased for another.
 const LOOK_AT_DELAYS_MS: i64 = 1_000;
@@ -42,7 +43,7 @@ impl Keeper {
             self.watch_delays()?;
         }
         self.frontier.save_exclusions()?;
-        self.planning.save(self.frontier.as_mut(), self.clock.now_ms(), false)?;
+        self.planning.save(&mut self.frontier, self.clock.now_ms(), false)?;
         self.mend_times()?;
         self.bring_in_due_visits()?;
         self.take_slots_of_the_absent(now)?;

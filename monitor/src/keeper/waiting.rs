@@ -4,8 +4,9 @@ use seine_common::host::HostKey;
 use seine_proto::monitor::v1::CrawlState;
 
 use super::Keeper;
+use crate::Result;
+use crate::frontier::CrawlId;
 use crate::frontier::record::BlockRecord;
-use crate::frontier::{CrawlId, Result};
 use crate::politeness;
 
 /// A rest shorter than this is not worth mentioning.

@@ -8,8 +8,9 @@ use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Pin, Pinned, monitor_message::Message};
 
 use super::table::{ActiveLease, SessionId};
+use crate::Result;
+use crate::frontier::CrawlId;
 use crate::frontier::record::HostRecord;
-use crate::frontier::{CrawlId, Result};
 use crate::keeper::Keeper;
 use crate::politeness::{self, AddressPause, HostPace};
 

@@ -8,9 +8,10 @@ use seine_proto::monitor::v1::{Discover, Discovered, Strategy, monitor_message::
 
 use super::grant::queued_url;
 use super::table::SessionId;
+use crate::Result;
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::QueueEntry;
-use crate::frontier::{Candidate, CrawlId, Queued, Result};
+use crate::frontier::{Candidate, CrawlId, Queued};
 use crate::keeper::Keeper;
 
 /// Deferred URLs taken up with one lease.

@@ -10,9 +10,10 @@ use seine_proto::monitor::v1::{
 
 use super::table::{ActiveLease, SessionId};
 use super::watch::LeaseWatch;
+use crate::Result;
 use crate::frontier::place::{Class, Place};
 use crate::frontier::record::HostRecord;
-use crate::frontier::{CrawlId, PARKED, Queued, Result, Stretch};
+use crate::frontier::{CrawlId, PARKED, Queued, Stretch};
 use crate::keeper::Keeper;
 use crate::politeness;
 

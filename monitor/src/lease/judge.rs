@@ -10,10 +10,11 @@ use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
+use crate::Result;
 use crate::frontier::forget::FORGOTTEN;
 use crate::frontier::place::Place;
 use crate::frontier::record::{QueueEntry, UrlRecord};
-use crate::frontier::{CrawlId, Queued, Result, Settlement, Stretch};
+use crate::frontier::{CrawlId, Queued, Settlement, Stretch};
 use crate::keeper::Keeper;
 
 /// URLs read from the queue together while some of them are excluded.

@@ -4,9 +4,10 @@
 use seine_proto::monitor::v1::{Heartbeat, Renewed, ReturnLease, RobotsFound, monitor_message::Message};
 
 use super::table::{ActiveLease, SessionId};
+use crate::Result;
 use crate::crawl::MAX_DELAY_MS;
+use crate::frontier::PARKED;
 use crate::frontier::record::HostRecord;
-use crate::frontier::{PARKED, Result};
 use crate::keeper::Keeper;
 use crate::politeness::{self, Trouble};
 

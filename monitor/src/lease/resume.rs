@@ -14,8 +14,9 @@ use seine_proto::monitor::v1::{Hello, Welcome, monitor_message::Message};
 
 use super::table::{ActiveLease, Holder, SessionId};
 use super::watch::LeaseWatch;
+use crate::Result;
+use crate::frontier::CrawlId;
 use crate::frontier::record::{AtWorkRecord, LeaseRecord};
-use crate::frontier::{CrawlId, Result};
 use crate::keeper::{Collector, Keeper, MessagesToCollector};
 
 /// How often it is noted that the Monitor is at work, while it grants or renews.

@@ -5,9 +5,10 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Settle, Settled, monitor_message::Message};
 
 use super::table::SessionId;
+use crate::Result;
 use crate::frontier::place::Place;
 use crate::frontier::record::QueueEntry;
-use crate::frontier::{CrawlId, Result, Settlement};
+use crate::frontier::{CrawlId, Settlement};
 use crate::keeper::Keeper;
 use crate::politeness::{self, Skip, Trouble};
 use crate::visit;

@@ -9,8 +9,9 @@ use seine_common::robots;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Discover, Robots};
 
+use crate::Result;
 use crate::frontier::record::QueueEntry;
-use crate::frontier::{Candidate, CrawlId, Known, Result};
+use crate::frontier::{Candidate, CrawlId, Known};
 use crate::keeper::Keeper;
 use crate::visit;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use seine_monitor::frontier::{CrawlId, Frontier, RocksFrontier};
+use seine_monitor::frontier::{CrawlId, Frontier};
 use seine_tests::sandbox::{Document, Seine};
 use seine_tests::{FakeWeb, FakeWebConfig};
 
@@ -16,7 +16,7 @@ const DELAY: Duration = Duration::from_millis(20);
 pub const COMMON_WORD: &str = "fake";
 
 fn settled(seine: &Seine) -> BTreeSet<String> {
-    let frontier = RocksFrontier::open(&seine.data().join("monitor")).expect("nobody holds the frontier");
+    let frontier = Frontier::open(&seine.data().join("monitor")).expect("nobody holds the frontier");
     let records = frontier.settled_urls(CrawlId(1)).expect("the frontier is readable");
     records.into_iter().map(|record| record.entry.url).collect()
 }

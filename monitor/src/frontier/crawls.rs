@@ -1,0 +1,79 @@
+//! Crawls and their counters.
+//!
+//! Counters are in memory too, and are written with whatever changes them. What kept links out is counted in memory and
+//! written [now and then](Frontier::save_exclusions).
+
+use prost::Message;
+
+use super::exclusions::Exclusions;
+use super::record::{CrawlProgress, CrawlRecord, ExclusionRecord};
+use super::{CrawlId, Frontier, key};
+use crate::Result;
+use crate::store::{Batch, Table};
+
+impl Frontier {
+    pub fn crawls(&self) -> Result<Vec<CrawlRecord>> {
+        self.read_all(Table::Meta, key::meta::CRAWLS, "crawl")
+    }
+
+    pub fn put_crawl(&mut self, crawl: &CrawlRecord) -> Result<()> {
+        self.progress.entry(CrawlId(crawl.id)).or_default();
+        self.put(Table::Meta, key::meta::crawl(crawl.id), crawl.encode_to_vec())
+    }
+
+    pub fn progress(&self, crawl: CrawlId) -> CrawlProgress {
+        self.progress.get(&crawl).copied().unwrap_or_default()
+    }
+
+    /// The next parent sequence number of the crawl.
+    pub fn next_sequence(&mut self, crawl: CrawlId) -> u64 {
+        let progress = self.progress.entry(crawl).or_default();
+        progress.sequence += 1;
+        progress.sequence
+    }
+
+    /// Counts a link that a rule kept out. Durable only after [`Frontier::save_exclusions`].
+    pub fn count_excluded(&mut self, crawl: CrawlId, rule: &str, url: &str) {
+        self.progress.entry(crawl).or_default().excluded += 1;
+        self.exclusions.entry(crawl).or_default().count(rule, url);
+    }
+
+    /// What kept links out, the most frequent first.
+    pub fn exclusions(&self, crawl: CrawlId) -> Vec<ExclusionRecord> {
+        self.exclusions.get(&crawl).map(Exclusions::most_frequent_first).unwrap_or_default()
+    }
+
+    pub fn save_exclusions(&mut self) -> Result<()> {
+        let mut batch = Batch::default();
+        for (crawl, exclusions) in &mut self.exclusions {
+            if let Some(records) = exclusions.take_changed() {
+                batch.put(Table::Meta, key::meta::exclusions(crawl.0), records.encode_to_vec());
+            }
+        }
+        self.store.write(&batch)
+    }
+
+    /// What is known of a crawl's pages as a whole, for planning visits, as it was stored.
+    pub fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>> {
+        self.store.get(Table::Meta, &key::meta::planning(crawl.0))
+    }
+
+    pub fn put_planning(&mut self, crawl: CrawlId, planning: &[u8]) -> Result<()> {
+        self.put(Table::Meta, key::meta::planning(crawl.0), planning)
+    }
+
+    pub(super) fn read_counters(&mut self) -> Result<()> {
+        for crawl in self.crawls()? {
+            let progress = self.read(Table::Meta, &key::meta::progress(crawl.id), "progress")?;
+            self.progress.insert(CrawlId(crawl.id), progress.unwrap_or_default());
+            let exclusions = self.read(Table::Meta, &key::meta::exclusions(crawl.id), "exclusions")?;
+            self.exclusions.insert(CrawlId(crawl.id), Exclusions::of(exclusions.unwrap_or_default()));
+        }
+        Ok(())
+    }
+
+    /// Adds the crawl's counters to a batch that changes them.
+    pub(super) fn put_progress(&self, batch: &mut Batch, crawl: CrawlId) {
+        batch.put(Table::Meta, key::meta::progress(crawl.0), self.progress(crawl).encode_to_vec());
+    }
+}

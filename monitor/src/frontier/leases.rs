@@ -1,0 +1,70 @@
+//! Leases as they are stored, and what orders them: tokens, epochs, the map of slots, and when leases were granted last.
+
+use prost::Message;
+use seine_common::host::HostKey;
+
+use super::record::{AtWorkRecord, HostRecord, LeaseRecord};
+use super::{CrawlId, Frontier, key};
+use crate::Result;
+use crate::store::{Batch, Table};
+
+impl Frontier {
+    /// Takes the host out of the ready index and records the lease, with the host's record.
+    pub fn grant(&mut self, lease: &LeaseRecord, host: &HostRecord) -> Result<()> {
+        let mut batch = Batch::default();
+        let name = HostKey::from_stored(lease.host.clone());
+        self.leave_ready(&mut batch, CrawlId(lease.crawl), &name)?;
+        batch.put(Table::Meta, key::meta::lease(lease.token), lease.encode_to_vec());
+        batch.put(Table::Hosts, &host.host, host.encode_to_vec());
+        self.store.write(&batch)
+    }
+
+    /// Removes the lease and stores the host's record; [`Frontier::requeue_host`] follows.
+    pub fn release(&mut self, token: u64, host: &HostRecord) -> Result<()> {
+        let mut batch = Batch::default();
+        batch.delete(Table::Meta, key::meta::lease(token));
+        batch.put(Table::Hosts, &host.host, host.encode_to_vec());
+        self.store.write(&batch)
+    }
+
+    /// Writes a lease again that has changed.
+    pub fn put_lease(&mut self, lease: &LeaseRecord) -> Result<()> {
+        self.put(Table::Meta, key::meta::lease(lease.token), lease.encode_to_vec())
+    }
+
+    pub fn leases(&self) -> Result<Vec<LeaseRecord>> {
+        self.read_all(Table::Meta, key::meta::LEASES, "lease")
+    }
+
+    pub fn next_token(&mut self) -> Result<u64> {
+        self.last_token += 1;
+        self.put(Table::Meta, key::meta::TOKEN, self.last_token.to_be_bytes())?;
+        Ok(self.last_token)
+    }
+
+    /// Begins an epoch that is higher than every earlier one of this frontier, and than `above`; durable when it is told.
+    pub fn begin_epoch(&mut self, above: u64) -> Result<u64> {
+        let epoch = self.number(key::meta::EPOCH)?.unwrap_or(0).max(above).saturating_add(1);
+        self.put(Table::Meta, key::meta::EPOCH, epoch.to_be_bytes())?;
+        self.store.syncer().sync()?;
+        Ok(epoch)
+    }
+
+    /// The map of slots to collectors, as it was stored.
+    pub fn slots(&self) -> Result<Option<Vec<u8>>> {
+        self.store.get(Table::Meta, key::meta::SLOTS)
+    }
+
+    pub fn put_slots(&mut self, slots: &[u8]) -> Result<()> {
+        self.put(Table::Meta, key::meta::SLOTS, slots)
+    }
+
+    /// When the Monitor was at work last, as it was stored.
+    pub fn at_work(&self) -> Result<Option<AtWorkRecord>> {
+        self.read(Table::Meta, key::meta::AT_WORK, "time of last work")
+    }
+
+    pub fn put_at_work(&mut self, at_work: &AtWorkRecord) -> Result<()> {
+        self.put(Table::Meta, key::meta::AT_WORK, at_work.encode_to_vec())
+    }
+}
