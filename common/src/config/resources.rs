@@ -29,7 +29,7 @@ impl RawResources {
     pub fn validate(self) -> Result<ResourcesConfig, ConfigError> {
         let Self { memory } = self;
         let problem = match parse_size(&memory) {
-            None => format!("{memory:?} is not an amount of memory; write a number with M or G, such as 256M"),
+            None => format!("{memory:?} is not an amount of memory; write a number with M or G, such as 240M"),
             Some(bytes) if !(LEAST_MEMORY..=MOST_MEMORY).contains(&bytes) => {
                 format!("{memory:?} is not between 128M and 16000G")
             }
