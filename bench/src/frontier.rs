@@ -13,7 +13,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use seine_monitor::frontier::{CrawlId, Frontier};
+use seine_monitor::frontier::Frontier;
+use seine_monitor::record::CrawlId;
 use serde::{Deserialize, Serialize};
 
 use crate::measure;

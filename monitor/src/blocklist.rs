@@ -13,7 +13,7 @@ use seine_common::address::parse_network;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 
-use crate::frontier::record::BlockRecord;
+use crate::record::BlockRecord;
 
 /// In the order in which they are found: the most exact first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -13,9 +13,8 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Crawl, HostSettings, Refresh, Scope, Strategy};
 
 use crate::MonitorError;
-use crate::frontier::forget::FORGOTTEN;
-use crate::frontier::place::Order;
-use crate::frontier::record::{CrawlRecord, QueueEntry};
+use crate::place::Order;
+use crate::record::{CrawlRecord, FORGOTTEN, QueueEntry};
 
 pub mod defaults;
 pub mod validate;
@@ -182,7 +181,7 @@ mod tests {
     use seine_proto::common::v1::Filter;
 
     use super::*;
-    use crate::frontier::tests_support::crawl;
+    use crate::tests_support::crawl;
 
     #[test]
     fn a_second_unusable_page_in_a_row_gives_no_links() {

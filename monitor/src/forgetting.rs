@@ -24,8 +24,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tonic::{Response, Status};
 
-use crate::frontier::record::ForgettingRecord;
 use crate::keeper::Command;
+use crate::record::ForgettingRecord;
 use crate::{Monitor, MonitorError};
 
 /// Between two attempts at what could not be carried through: from the first to the last.

@@ -13,8 +13,6 @@
 //! Every method is atomic, and what it writes is in the [`store`](crate::store) in the order of the calls. It is written once,
 //! whichever store is below: the methods stand in the files that are named after what they are about.
 
-pub mod place;
-pub mod record;
 mod key;
 mod sieve;
 mod exclusions;
@@ -34,8 +32,6 @@ mod conformance;
 mod model_tests;
 #[cfg(test)]
 mod wal_tests;
-#[cfg(test)]
-pub(crate) mod tests_support;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -48,17 +44,13 @@ use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::Outcome;
 
+use crate::place::Place;
+use crate::record::{CrawlId, CrawlProgress, QueueEntry, UrlRecord, decode};
 use crate::store::{Batch, DEFAULT_MEMORY_BYTES, Durable, RocksStore, Store, Table};
 use crate::{MonitorError, Result};
 use exclusions::Exclusions;
 use floors::Floors;
-use place::Place;
 pub use ready::PARKED;
-use record::{CrawlProgress, QueueEntry, UrlRecord, decode};
-
-/// Number of a crawl within its data directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CrawlId(pub u32);
 
 /// A URL that wants to enter a crawl. Scope and limits have been checked.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ mod trouble;
 
 pub use address::AddressPause;
 pub use pace::HostPace;
-pub use trouble::{FAILED_ANSWER, NO_ANSWER, Skip, Trouble, block_until, forgive, skip};
+pub use trouble::{FAILED_ANSWER, NO_ANSWER, Skip, block_until, forgive, skip};
 
 use crate::crawl::MAX_DELAY_MS;
 

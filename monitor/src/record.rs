@@ -3,10 +3,14 @@
 use prost::Message;
 use seine_proto::monitor::v1::{Crawl, CrawlState, Outcome, Revisit, Visit};
 
-use super::place::Class;
 use crate::MonitorError;
-use crate::politeness::Trouble;
-use crate::visit::ChangeHistory;
+
+/// Number of a crawl within its data directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CrawlId(pub u32);
+
+/// The rule that keeps a forgotten URL out.
+pub const FORGOTTEN: &str = "forgotten";
 
 /// A URL in a host queue or among the retries.
 #[derive(Clone, PartialEq, Message)]
@@ -62,6 +66,46 @@ pub struct UrlRecord {
     /// The last visits, the newest first.
     #[prost(message, repeated, tag = "5")]
     pub visits: Vec<Visit>,
+}
+
+/// What the visits to a page have shown, as it is stored with its record.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct ChangeHistory {
+    #[prost(uint32, tag = "1")]
+    pub visits: u32,
+    #[prost(uint32, tag = "2")]
+    pub changes: u32,
+    #[prost(uint64, tag = "3")]
+    pub first_visit_ms: u64,
+    #[prost(uint64, tag = "4")]
+    pub last_visit_ms: u64,
+    #[prost(uint64, tag = "5")]
+    pub last_change_ms: u64,
+    #[prost(uint64, tag = "6")]
+    pub unchanged_ms: u64,
+    #[prost(uint64, tag = "7")]
+    pub changed_ms: u64,
+    #[prost(uint32, tag = "8")]
+    pub changed_intervals: u32,
+    #[prost(uint32, tag = "9")]
+    pub dated_changes: u32,
+    #[prost(uint32, tag = "10")]
+    pub intervals: u32,
+    #[prost(uint64, optional, tag = "11")]
+    pub last_modified_ms: Option<u64>,
+    #[prost(uint64, optional, tag = "12")]
+    pub expires_ms: Option<u64>,
+    #[prost(uint64, optional, tag = "13")]
+    pub sitemap_lastmod_ms: Option<u64>,
+    #[prost(uint32, tag = "14")]
+    pub gone_visits: u32,
+    #[prost(uint64, tag = "15")]
+    pub first_gone_ms: u64,
+    #[prost(uint64, tag = "16")]
+    pub last_gone_ms: u64,
+    /// Where it stands in the population of its crawl.
+    #[prost(uint32, optional, tag = "17")]
+    pub cell: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -166,17 +210,17 @@ pub struct CrawlProgress {
     pub deferred: u64,
 }
 
-impl CrawlProgress {
-    /// The counter of those queued URLs whose class is counted.
-    pub fn count_class(&mut self, class: Class, change: i64) {
-        let counter = match class {
-            Class::Revisit => &mut self.revisits_queued,
-            Class::Breadth => &mut self.breadth_queued,
-            Class::Deferred => &mut self.deferred,
-            Class::Ordinary => return,
-        };
-        *counter = counter.saturating_add_signed(change);
-    }
+/// Why a host rests longer than its delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum Trouble {
+    None = 0,
+    /// The general pause after many requests.
+    Pause = 1,
+    /// It asked for patience.
+    Blocked = 2,
+    /// It kept failing.
+    Failing = 3,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -312,6 +356,6 @@ pub struct ForgettingRecord {
     pub logs: Vec<String>,
 }
 
-pub(super) fn decode<M: Message + Default>(bytes: &[u8], what: &'static str) -> Result<M, MonitorError> {
+pub(crate) fn decode<M: Message + Default>(bytes: &[u8], what: &'static str) -> Result<M, MonitorError> {
     M::decode(bytes).map_err(|_| MonitorError::Corrupt(what))
 }

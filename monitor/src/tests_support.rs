@@ -6,7 +6,7 @@ use seine_proto::monitor::v1::{Crawl, Outcome, OutcomeKind, Scope, Strategy};
 
 use super::place::Order;
 use super::record::{QueueEntry, UrlRecord};
-use super::{Candidate, Frontier};
+use crate::frontier::{Candidate, Frontier};
 use crate::store::MemoryStore;
 
 pub fn crawl(name: &str, seeds: &[&str]) -> Crawl {

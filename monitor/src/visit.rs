@@ -8,51 +8,11 @@
 use seine_common::http_date::http_date;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Revisit, Visit};
 
-use crate::frontier::record::{QueueEntry, UrlRecord};
+use crate::record::{ChangeHistory, QueueEntry, UrlRecord};
 use crate::refresh::{History, Seen, hurried};
 
 /// Visits remembered for people who ask.
 const VISITS_KEPT: usize = 10;
-
-/// What the visits to a page have shown, as it is stored with its record.
-#[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct ChangeHistory {
-    #[prost(uint32, tag = "1")]
-    pub visits: u32,
-    #[prost(uint32, tag = "2")]
-    pub changes: u32,
-    #[prost(uint64, tag = "3")]
-    pub first_visit_ms: u64,
-    #[prost(uint64, tag = "4")]
-    pub last_visit_ms: u64,
-    #[prost(uint64, tag = "5")]
-    pub last_change_ms: u64,
-    #[prost(uint64, tag = "6")]
-    pub unchanged_ms: u64,
-    #[prost(uint64, tag = "7")]
-    pub changed_ms: u64,
-    #[prost(uint32, tag = "8")]
-    pub changed_intervals: u32,
-    #[prost(uint32, tag = "9")]
-    pub dated_changes: u32,
-    #[prost(uint32, tag = "10")]
-    pub intervals: u32,
-    #[prost(uint64, optional, tag = "11")]
-    pub last_modified_ms: Option<u64>,
-    #[prost(uint64, optional, tag = "12")]
-    pub expires_ms: Option<u64>,
-    #[prost(uint64, optional, tag = "13")]
-    pub sitemap_lastmod_ms: Option<u64>,
-    #[prost(uint32, tag = "14")]
-    pub gone_visits: u32,
-    #[prost(uint64, tag = "15")]
-    pub first_gone_ms: u64,
-    #[prost(uint64, tag = "16")]
-    pub last_gone_ms: u64,
-    /// Where it stands in the population of its crawl.
-    #[prost(uint32, optional, tag = "17")]
-    pub cell: Option<u32>,
-}
 
 impl ChangeHistory {
     pub fn history(&self) -> History {

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
-use seine_monitor::frontier::place::Order;
-use seine_monitor::frontier::record::{HostRecord, LeaseRecord, QueueEntry, UrlRecord};
 use seine_monitor::frontier::{Candidate, Frontier, Settlement};
+use seine_monitor::place::Order;
+use seine_monitor::record::{HostRecord, LeaseRecord, QueueEntry, UrlRecord};
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use super::{CRAWL, FrontierReport};

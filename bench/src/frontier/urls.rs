@@ -2,8 +2,8 @@
 
 use seine_common::url::CanonicalUrl;
 use seine_monitor::frontier::Candidate;
-use seine_monitor::frontier::place::Order;
-use seine_monitor::frontier::record::QueueEntry;
+use seine_monitor::place::Order;
+use seine_monitor::record::QueueEntry;
 
 /// Ten million URLs are spread over this many hosts; fewer over fewer.
 const HOSTS: u64 = 100_000;

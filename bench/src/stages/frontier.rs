@@ -12,9 +12,10 @@ use seine_analyser::Analysis;
 use seine_common::host::HostKey;
 use seine_common::scope::{ScopeKind, ScopeRules};
 use seine_common::url::CanonicalUrl;
-use seine_monitor::frontier::place::{Order, Place};
-use seine_monitor::frontier::record::{QueueEntry, UrlRecord};
-use seine_monitor::frontier::{Candidate, CrawlId, Frontier, Settlement};
+use seine_monitor::frontier::{Candidate, Frontier, Settlement};
+use seine_monitor::place::{Order, Place};
+use seine_monitor::record::CrawlId;
+use seine_monitor::record::{QueueEntry, UrlRecord};
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 const CRAWL: CrawlId = CrawlId(1);

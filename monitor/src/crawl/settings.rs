@@ -233,7 +233,7 @@ mod tests {
     use seine_proto::monitor::v1::Scope;
 
     use super::*;
-    use crate::frontier::tests_support::crawl;
+    use crate::tests_support::crawl;
 
     /// Names of the fields of a message, from how it prints.
     fn fields(message: &impl std::fmt::Debug, prefix: &str) -> BTreeSet<String> {

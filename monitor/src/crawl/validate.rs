@@ -210,7 +210,7 @@ mod tests {
     use seine_proto::monitor::v1::{Admission, HostSettings, Refresh};
 
     use super::*;
-    use crate::frontier::tests_support::crawl;
+    use crate::tests_support::crawl;
 
     fn completed(crawl: Crawl) -> Result<Crawl, MonitorError> {
         complete(crawl, &defaults::defaults(&Config::from_layers(None, []).unwrap()).unwrap())

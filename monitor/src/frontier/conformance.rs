@@ -5,10 +5,10 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::common::v1::ArchivePosition;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Revisit};
 
-use super::place::{Class, Place};
-use super::record::{CrawlRecord, HostRecord, LeaseRecord, UrlRecord};
-use super::tests_support::{candidate, crawl, on_each_store, outcome, settled};
-use super::{Candidate, CrawlId, Frontier, Known, Settlement};
+use super::{Candidate, Frontier, Known, Settlement};
+use crate::place::{Class, Place};
+use crate::record::{CrawlId, CrawlRecord, HostRecord, LeaseRecord, UrlRecord};
+use crate::tests_support::{candidate, crawl, on_each_store, outcome, settled};
 
 const CRAWL: CrawlId = CrawlId(1);
 

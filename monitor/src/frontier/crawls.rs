@@ -6,9 +6,10 @@
 use prost::Message;
 
 use super::exclusions::Exclusions;
-use super::record::{CrawlProgress, CrawlRecord, ExclusionRecord};
-use super::{CrawlId, Frontier, key};
+use super::{Frontier, key};
 use crate::Result;
+use crate::place::Class;
+use crate::record::{CrawlId, CrawlProgress, CrawlRecord, ExclusionRecord};
 use crate::store::{Batch, Table};
 
 impl Frontier {
@@ -75,5 +76,18 @@ impl Frontier {
     /// Adds the crawl's counters to a batch that changes them.
     pub(super) fn put_progress(&self, batch: &mut Batch, crawl: CrawlId) {
         batch.put(Table::Meta, key::meta::progress(crawl.0), self.progress(crawl).encode_to_vec());
+    }
+}
+
+impl CrawlProgress {
+    /// The counter of those queued URLs whose class is counted.
+    pub fn count_class(&mut self, class: Class, change: i64) {
+        let counter = match class {
+            Class::Revisit => &mut self.revisits_queued,
+            Class::Breadth => &mut self.breadth_queued,
+            Class::Deferred => &mut self.deferred,
+            Class::Ordinary => return,
+        };
+        *counter = counter.saturating_add_signed(change);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::record::{ExclusionRecord, ExclusionRecords};
+use crate::record::{ExclusionRecord, ExclusionRecords};
 
 /// Rules counted apart. Crawls have fewer; further ones are counted together.
 const MAX_RULES: usize = 200;

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::place::{PLACE_BYTES, Place};
-use super::{CrawlId, key};
+use super::key;
+use crate::place::{PLACE_BYTES, Place};
+use crate::record::CrawlId;
 
 /// Hosts remembered; when there are more, all are forgotten.
 const MAX_HOSTS: usize = 65_536;

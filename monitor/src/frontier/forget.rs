@@ -6,15 +6,12 @@ use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
-use super::record::{QueueEntry, UrlRecord, decode};
 use super::settle::count;
 use super::sieve::Seen;
-use super::{CrawlId, Forgotten, Frontier, Known, Unforgotten, key};
+use super::{Forgotten, Frontier, Known, Unforgotten, key};
+use crate::record::{CrawlId, FORGOTTEN, QueueEntry, UrlRecord, decode};
 use crate::store::{Batch, Table};
 use crate::{MonitorError, Result};
-
-/// The rule that keeps a forgotten URL out.
-pub const FORGOTTEN: &str = "forgotten";
 
 impl Frontier {
     /// Ends all visits to the URLs of a host, a batch at a time, and names those that had been saved.

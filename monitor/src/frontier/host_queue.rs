@@ -3,11 +3,11 @@
 use prost::Message;
 use seine_common::host::HostKey;
 
-use super::place::Place;
-use super::record::{QueueEntry, decode};
 use super::sieve::Seen;
-use super::{CrawlId, Frontier, Queued, Stretch, key};
+use super::{Frontier, Queued, Stretch, key};
+use crate::place::Place;
 use crate::politeness;
+use crate::record::{CrawlId, QueueEntry, decode};
 use crate::store::{Batch, Table};
 use crate::{MonitorError, Result};
 

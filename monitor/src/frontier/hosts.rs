@@ -5,8 +5,8 @@ use seine_common::address::AddressKey;
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::Robots;
 
-use super::record::{AddressRecord, HostRecord, decode};
 use super::{Frontier, key};
+use crate::record::{AddressRecord, HostRecord, decode};
 use crate::store::{Batch, Entry, Table};
 use crate::{MonitorError, Result};
 

@@ -18,8 +18,8 @@
 
 use seine_common::address::AddressKey;
 
-use super::CrawlId;
-use super::place::{PLACE_BYTES, Place};
+use crate::place::{PLACE_BYTES, Place};
+use crate::record::CrawlId;
 
 pub const CRAWL_BYTES: usize = 4;
 pub const HOST_BYTES: usize = CRAWL_BYTES + 8;

@@ -3,9 +3,9 @@
 use prost::Message;
 use seine_common::host::HostKey;
 
-use super::record::{AtWorkRecord, HostRecord, LeaseRecord};
-use super::{CrawlId, Frontier, key};
+use super::{Frontier, key};
 use crate::Result;
+use crate::record::{AtWorkRecord, CrawlId, HostRecord, LeaseRecord};
 use crate::store::{Batch, Table};
 
 impl Frontier {

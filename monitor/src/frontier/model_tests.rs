@@ -9,11 +9,11 @@ use proptest::test_runner::TestCaseError;
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{OutcomeKind, Revisit};
 
-use super::place::{Class, Order, Place};
-use super::record::{CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord};
-use super::tests_support::{candidate, crawl, outcome, settled};
-use super::{Candidate, CrawlId, Frontier, Known, Settlement};
+use super::{Candidate, Frontier, Known, Settlement};
+use crate::place::{Class, Order, Place};
+use crate::record::{CrawlId, CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord};
 use crate::store::MemoryStore;
+use crate::tests_support::{candidate, crawl, outcome, settled};
 
 /// A frontier that can be closed and opened again.
 struct Subject {

@@ -2,9 +2,9 @@
 
 use prost::Message;
 
-use super::record::{BlockRecord, ForgettingRecord};
 use super::{Frontier, key};
 use crate::Result;
+use crate::record::{BlockRecord, ForgettingRecord};
 use crate::store::Table;
 
 impl Frontier {

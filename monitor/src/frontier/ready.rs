@@ -5,7 +5,8 @@
 
 use seine_common::host::HostKey;
 
-use super::{CrawlId, Frontier, key};
+use super::{Frontier, key};
+use crate::record::CrawlId;
 use crate::store::{Batch, Entry, Table};
 use crate::{MonitorError, Result};
 

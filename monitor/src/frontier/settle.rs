@@ -5,10 +5,10 @@ use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
-use super::place::Place;
-use super::record::{CrawlProgress, HostUse, QueueEntry, UrlRecord};
 use super::sieve::Seen;
-use super::{CrawlId, Frontier, Settlement, key};
+use super::{Frontier, Settlement, key};
+use crate::place::Place;
+use crate::record::{CrawlId, CrawlProgress, HostUse, QueueEntry, UrlRecord};
 use crate::store::{Batch, Table};
 use crate::{MonitorError, Result};
 

@@ -9,9 +9,9 @@ use prost::Message;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 
-use super::place::{PLACE_BYTES, Place};
-use super::record::QueueEntry;
-use super::{Candidate, CrawlId, Frontier, Known, Queued, key};
+use super::{Candidate, Frontier, Known, Queued, key};
+use crate::place::{PLACE_BYTES, Place};
+use crate::record::{CrawlId, QueueEntry};
 use crate::store::{Batch, Table};
 use crate::{MonitorError, Result};
 

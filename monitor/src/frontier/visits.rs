@@ -6,10 +6,10 @@
 use prost::Message;
 use seine_common::host::HostKey;
 
-use super::place::{Class, Place};
-use super::record::{QueueEntry, UrlRecord, decode};
 use super::sieve::Seen;
-use super::{Candidate, CrawlId, Frontier, key};
+use super::{Candidate, Frontier, key};
+use crate::place::{Class, Place};
+use crate::record::{CrawlId, QueueEntry, UrlRecord, decode};
 use crate::store::{Batch, Table};
 use crate::{MonitorError, Result};
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Frontier;
-use super::record::CrawlRecord;
-use super::tests_support::crawl;
+use crate::record::CrawlRecord;
+use crate::tests_support::crawl;
 
 const CRAWLS: u32 = 1_000;
 

@@ -7,8 +7,8 @@ use seine_proto::monitor::v1::{
 
 use super::Keeper;
 use crate::crawl::{CheckedCrawl, validate};
-use crate::frontier::record::{CrawlRecord, ExclusionRecord, QueueEntry};
-use crate::frontier::{Candidate, CrawlId};
+use crate::frontier::Candidate;
+use crate::record::{CrawlId, CrawlRecord, ExclusionRecord, QueueEntry};
 use crate::{MonitorError, Result};
 
 impl Keeper {

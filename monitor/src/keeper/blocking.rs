@@ -14,8 +14,8 @@ use seine_proto::monitor::v1::{
 
 use super::Keeper;
 use crate::blocklist::HostPattern;
-use crate::frontier::record::{BlockRecord, HostRecord};
-use crate::frontier::{CrawlId, PARKED};
+use crate::frontier::PARKED;
+use crate::record::{BlockRecord, CrawlId, HostRecord};
 use crate::{MonitorError, Result};
 
 /// Patterns that may be blocked; each is kept in memory.

@@ -6,8 +6,8 @@
 
 use super::Keeper;
 use crate::Result;
-use crate::frontier::CrawlId;
 use crate::politeness::{CLOCKS_DIFFER_MS, MAX_WAIT_MS};
+use crate::record::CrawlId;
 use crate::refresh::LONGEST_INTERVAL;
 
 /// How often times are looked at.

@@ -9,9 +9,9 @@ use super::states::State;
 use super::waiting::blocked;
 use super::{ActiveCrawl, Keeper};
 use crate::crawl::filters;
-use crate::frontier::forget::{FORGOTTEN, is_forgotten};
-use crate::frontier::record::{QueueEntry, UrlRecord};
-use crate::frontier::{CrawlId, Known};
+use crate::frontier::Known;
+use crate::frontier::forget::is_forgotten;
+use crate::record::{CrawlId, FORGOTTEN, QueueEntry, UrlRecord};
 use crate::{MonitorError, Result};
 
 /// URLs counted before the one that is asked for; nobody needs it more exactly.

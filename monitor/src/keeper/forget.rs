@@ -12,10 +12,10 @@ use seine_proto::monitor::v1::{Revisit, forget_request};
 
 use super::Keeper;
 use super::hosts::parse_host;
-use crate::frontier::forget::{FORGOTTEN, is_forgotten};
-use crate::frontier::place::{Class, Place};
-use crate::frontier::record::{ForgettingRecord, QueueEntry};
-use crate::frontier::{Candidate, CrawlId};
+use crate::frontier::Candidate;
+use crate::frontier::forget::is_forgotten;
+use crate::place::{Class, Place};
+use crate::record::{CrawlId, FORGOTTEN, ForgettingRecord, QueueEntry};
 use crate::{MonitorError, Result};
 
 /// URLs forgotten per call.

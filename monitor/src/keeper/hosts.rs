@@ -11,9 +11,8 @@ use super::blocking::message;
 use super::states::State;
 use super::{ActiveCrawl, Keeper};
 use crate::blocklist::HostPattern;
-use crate::frontier::CrawlId;
-use crate::frontier::record::HostRecord;
 use crate::politeness::HostPace;
+use crate::record::{CrawlId, HostRecord};
 use crate::{MonitorError, Result};
 
 /// Hosts looked at per call; others are served in between.

@@ -7,8 +7,8 @@ use prost::Message;
 use seine_proto::monitor::v1::{OutcomeKind, Refresh, RefreshPolicy};
 
 use crate::Result;
-use crate::frontier::record::UrlRecord;
-use crate::frontier::{CrawlId, Frontier};
+use crate::frontier::Frontier;
+use crate::record::{CrawlId, UrlRecord};
 use crate::refresh::{Cell, DAY_MS, Intervals, Ledger, Plan, Policy, Population};
 
 /// A plan is made anew after this part of the base interval.

@@ -8,10 +8,10 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{CrawlState, CrawlStatus, OutcomeKind};
 
 use super::Keeper;
-use crate::frontier::place::{Class, Place};
-use crate::frontier::record::{QueueEntry, UrlRecord};
-use crate::frontier::{Candidate, CrawlId};
+use crate::frontier::Candidate;
+use crate::place::{Class, Place};
 use crate::politeness::CLOCKS_DIFFER_MS;
+use crate::record::{CrawlId, QueueEntry, UrlRecord};
 use crate::visit;
 use crate::{MonitorError, Result};
 

@@ -13,10 +13,8 @@ use seine_proto::monitor::v1::{
 use super::{ActiveCrawl, Keeper};
 use crate::crawl::settings::{self, Effect, Setting};
 use crate::crawl::{CheckedCrawl, filters, validate};
-use crate::frontier::CrawlId;
-use crate::frontier::forget::FORGOTTEN;
-use crate::frontier::record::CrawlRecord;
 use crate::politeness::HostPace;
+use crate::record::{CrawlId, CrawlRecord, FORGOTTEN};
 use crate::{MonitorError, Result};
 
 /// Hosts looked at together after a change of rules; others are served in between.

@@ -5,7 +5,8 @@ use seine_common::host::HostKey;
 
 use super::Keeper;
 use crate::Result;
-use crate::politeness::{self, Trouble};
+use crate::politeness;
+use crate::record::Trouble;
 
 /// Hosts of an address that are looked at for its state.
 const HOSTS_LOOKED_AT: usize = 1_000;

@@ -22,7 +22,7 @@ use seine_proto::monitor::v1::{
 };
 
 use super::*;
-use crate::frontier::tests_support::{crawl, outcome};
+use crate::tests_support::{crawl, outcome};
 
 const SESSION: SessionId = SessionId(1);
 const DEADLINE: Duration = Duration::from_secs(10);

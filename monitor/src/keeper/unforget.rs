@@ -9,8 +9,7 @@ use seine_proto::monitor::v1::{CrawlState, Outcome, OutcomeKind, UnforgetRequest
 use super::Keeper;
 use super::forget::{FORGOTTEN_AT_ONCE, parse_url, read_cursor, write_cursor};
 use super::hosts::parse_host;
-use crate::frontier::CrawlId;
-use crate::frontier::record::UrlRecord;
+use crate::record::{CrawlId, UrlRecord};
 use crate::{MonitorError, Result};
 
 impl Keeper {

@@ -8,7 +8,7 @@ use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use super::{Collector, Keeper};
 use crate::Result;
-use crate::frontier::CrawlId;
+use crate::record::CrawlId;
 
 /// How often it is looked whether a crawl has come to want a host that is leased for another.
 const LOOK_AT_DELAYS_MS: i64 = 1_000;

@@ -5,9 +5,8 @@ use seine_proto::monitor::v1::CrawlState;
 
 use super::Keeper;
 use crate::Result;
-use crate::frontier::CrawlId;
-use crate::frontier::record::BlockRecord;
 use crate::politeness;
+use crate::record::{BlockRecord, CrawlId};
 
 /// A rest shorter than this is not worth mentioning.
 const NOTABLE_REST_MS: i64 = 1_500;

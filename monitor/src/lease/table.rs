@@ -7,8 +7,7 @@ use seine_common::address::AddressKey;
 use seine_common::host::HostKey;
 
 use super::watch::LeaseWatch;
-use crate::frontier::CrawlId;
-use crate::frontier::record::LeaseRecord;
+use crate::record::{CrawlId, LeaseRecord};
 
 /// One attached stream of a collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

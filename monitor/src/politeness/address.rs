@@ -5,7 +5,7 @@
 //! that it was promised. The pause begins when nothing more is promised.
 
 use super::HostPace;
-use crate::frontier::record::AddressRecord;
+use crate::record::AddressRecord;
 
 /// The most that one lease is promised: others of the address wait no longer than for so many of its requests.
 const LONGEST_SHARE: u32 = 256;

@@ -8,7 +8,7 @@ use seine_proto::monitor::v1::{Pace, PausePer};
 
 use super::effective_delay_ms;
 use crate::crawl::CheckedCrawl;
-use crate::frontier::record::HostRecord;
+use crate::record::{HostRecord, Trouble};
 
 /// Where nobody asks for a delay or says how many; otherwise it is one.
 const CONNECTIONS_WITHOUT_DELAY: u32 = 8;
@@ -60,7 +60,7 @@ impl HostPace {
         record.requests_since_pause = record.requests_since_pause.saturating_add(made);
         if self.pauses_alone() && record.requests_since_pause >= self.requests_before_pause {
             record.requests_since_pause = 0;
-            record.rest_until(now_ms + self.pause_ms, super::Trouble::Pause);
+            record.rest_until(now_ms + self.pause_ms, Trouble::Pause);
         }
     }
 
@@ -80,7 +80,7 @@ mod tests {
     use seine_proto::monitor::v1::{Crawl, HostSettings};
 
     use super::*;
-    use crate::frontier::tests_support::crawl;
+    use crate::tests_support::crawl;
 
     fn host(name: &str) -> HostKey {
         HostKey::from_stored(name.to_owned())

@@ -5,6 +5,7 @@
 //! page, is *skipped* with all its URLs for a while; when it still fails after that, longer each time, it is given up.
 
 use super::MAX_WAIT_MS;
+use crate::record::Trouble;
 
 /// How long a host rests after 429 or 503 without Retry-After; doubles with each further one.
 const FIRST_BLOCK_MS: i64 = 60_000;
@@ -20,19 +21,6 @@ const FIRST_SKIP_MS: i64 = 60_000;
 const SKIP_GROWTH: i64 = 4;
 /// After so many times it is given up.
 const SKIPS: u32 = 2;
-
-/// Why a host rests longer than its delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
-#[repr(i32)]
-pub enum Trouble {
-    None = 0,
-    /// The general pause after many requests.
-    Pause = 1,
-    /// It asked for patience.
-    Blocked = 2,
-    /// It kept failing.
-    Failing = 3,
-}
 
 impl Trouble {
     /// For a person, behind "rests until …".

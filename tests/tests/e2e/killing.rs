@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use seine_monitor::frontier::{CrawlId, Frontier};
+use seine_monitor::frontier::Frontier;
+use seine_monitor::record::CrawlId;
 use seine_tests::sandbox::{Document, Seine};
 use seine_tests::{FakeWeb, FakeWebConfig};
 

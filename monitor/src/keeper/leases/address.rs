@@ -7,12 +7,11 @@ use seine_common::address::AddressKey;
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Pin, Pinned, monitor_message::Message};
 
-use super::table::{ActiveLease, SessionId};
 use crate::Result;
-use crate::frontier::CrawlId;
-use crate::frontier::record::HostRecord;
 use crate::keeper::Keeper;
+use crate::lease::table::{ActiveLease, SessionId};
 use crate::politeness::{self, AddressPause, HostPace};
+use crate::record::{CrawlId, HostRecord};
 
 /// Leases among which an address's requests are divided where the number of its hosts is not limited.
 const PLACES: usize = 4;

@@ -7,12 +7,12 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Discover, Discovered, Strategy, monitor_message::Message};
 
 use super::grant::queued_url;
-use super::table::SessionId;
 use crate::Result;
-use crate::frontier::place::{Class, Place};
-use crate::frontier::record::QueueEntry;
-use crate::frontier::{Candidate, CrawlId, Queued};
+use crate::frontier::{Candidate, Queued};
 use crate::keeper::Keeper;
+use crate::lease::table::SessionId;
+use crate::place::{Class, Place};
+use crate::record::{CrawlId, QueueEntry};
 
 /// Deferred URLs taken up with one lease.
 const TAKEN_UP_AT_ONCE: u64 = 256;

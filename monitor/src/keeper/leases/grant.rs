@@ -8,14 +8,14 @@ use seine_proto::monitor::v1::{
     monitor_message::Message,
 };
 
-use super::table::{ActiveLease, SessionId};
-use super::watch::LeaseWatch;
 use crate::Result;
-use crate::frontier::place::{Class, Place};
-use crate::frontier::record::HostRecord;
-use crate::frontier::{CrawlId, PARKED, Queued, Stretch};
+use crate::frontier::{PARKED, Queued, Stretch};
 use crate::keeper::Keeper;
+use crate::lease::table::{ActiveLease, SessionId};
+use crate::lease::watch::LeaseWatch;
+use crate::place::{Class, Place};
 use crate::politeness;
+use crate::record::{CrawlId, HostRecord};
 
 /// URLs sent with a lease, and at most per request for more.
 const URLS_PER_MESSAGE: usize = 512;

@@ -11,11 +11,10 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind};
 
 use crate::Result;
-use crate::frontier::forget::FORGOTTEN;
-use crate::frontier::place::Place;
-use crate::frontier::record::{QueueEntry, UrlRecord};
-use crate::frontier::{CrawlId, Queued, Settlement, Stretch};
+use crate::frontier::{Queued, Settlement, Stretch};
 use crate::keeper::Keeper;
+use crate::place::Place;
+use crate::record::{CrawlId, FORGOTTEN, QueueEntry, UrlRecord};
 
 /// URLs read from the queue together while some of them are excluded.
 const READ_AT_ONCE: usize = 256;

@@ -3,13 +3,13 @@
 
 use seine_proto::monitor::v1::{Heartbeat, Renewed, ReturnLease, RobotsFound, monitor_message::Message};
 
-use super::table::{ActiveLease, SessionId};
 use crate::Result;
 use crate::crawl::MAX_DELAY_MS;
 use crate::frontier::PARKED;
-use crate::frontier::record::HostRecord;
 use crate::keeper::Keeper;
-use crate::politeness::{self, Trouble};
+use crate::lease::table::{ActiveLease, SessionId};
+use crate::politeness;
+use crate::record::{HostRecord, Trouble};
 
 /// A tick that comes so late says that the whole process was stopped, or its disk.
 const STANDSTILL_MS: i64 = 1_000;

@@ -12,12 +12,11 @@ use seine_common::clock::SinceBoot;
 use seine_common::host::HostKey;
 use seine_proto::monitor::v1::{Hello, Welcome, monitor_message::Message};
 
-use super::table::{ActiveLease, Holder, SessionId};
-use super::watch::LeaseWatch;
 use crate::Result;
-use crate::frontier::CrawlId;
-use crate::frontier::record::{AtWorkRecord, LeaseRecord};
 use crate::keeper::{Collector, Keeper, MessagesToCollector};
+use crate::lease::table::{ActiveLease, Holder, SessionId};
+use crate::lease::watch::LeaseWatch;
+use crate::record::{AtWorkRecord, CrawlId, LeaseRecord};
 
 /// How often it is noted that the Monitor is at work, while it grants or renews.
 const AT_WORK_NOTED_MS: i64 = 1_000;

@@ -4,13 +4,13 @@ use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Settle, Settled, monitor_message::Message};
 
-use super::table::SessionId;
 use crate::Result;
-use crate::frontier::place::Place;
-use crate::frontier::record::QueueEntry;
-use crate::frontier::{CrawlId, Settlement};
+use crate::frontier::Settlement;
 use crate::keeper::Keeper;
-use crate::politeness::{self, Skip, Trouble};
+use crate::lease::table::SessionId;
+use crate::place::Place;
+use crate::politeness::{self, Skip};
+use crate::record::{CrawlId, QueueEntry, Trouble};
 use crate::visit;
 
 impl Keeper {

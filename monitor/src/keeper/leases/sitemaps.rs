@@ -10,9 +10,9 @@ use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Discover, Robots};
 
 use crate::Result;
-use crate::frontier::record::QueueEntry;
-use crate::frontier::{Candidate, CrawlId, Known};
+use crate::frontier::{Candidate, Known};
 use crate::keeper::Keeper;
+use crate::record::{CrawlId, QueueEntry};
 use crate::visit;
 
 /// Sitemaps name others, which name others; no real site goes deeper.

@@ -3,7 +3,7 @@
 use seine_common::address::AddressKey;
 
 use super::*;
-use crate::frontier::record::AddressRecord;
+use crate::record::AddressRecord;
 
 fn states(bench: &Bench, url: &str) -> (String, String) {
     let explained = bench.keeper.explain(url).unwrap();
