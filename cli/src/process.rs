@@ -29,7 +29,7 @@ use seine_collector::Collector;
 use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::data_dir::{DataDir, Endpoint, TierLock};
-use seine_indexer::Indexer;
+use seine_indexer::{Indexer, Searches};
 use seine_monitor::forgetting::Forgetting;
 use seine_monitor::rpc::{Access, count_nodes};
 use seine_monitor::{Monitor, MonitorConfig};
@@ -182,9 +182,10 @@ impl Process {
         } else {
             None
         };
+        let searches = Searches::default();
         let indexer = if has(Role::Indexer) {
             let health = board.reporter(Role::Indexer.name(), "index");
-            let indexer = Indexer::open_reporting(&data.tier(INDEX_DIR)?, indexer_config(&config), health);
+            let indexer = Indexer::open_reporting(&data.tier(INDEX_DIR)?, indexer_config(&config, &searches), health);
             let indexer = indexer.map_err(Failure::failed)?;
             routes.add_service(indexer.service());
             let stop = CancellationToken::new();
@@ -230,7 +231,7 @@ impl Process {
         let query = if has(Role::Query) {
             let query = QueryService::open(&data.root().join(INDEX_DIR), seine_query::QueryConfig::default());
             let query = query.map_err(Failure::failed)?.with_archive(channels.filesavers());
-            let query = query.with_health(board.clone());
+            let query = query.with_health(board.clone()).telling(searches);
             board.reporter(Role::Query.name(), "service");
             if !has(Role::Indexer) {
                 let (stop, health) = (CancellationToken::new(), board.reporter(Role::Query.name(), "index"));

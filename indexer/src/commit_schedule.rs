@@ -1,9 +1,9 @@
 //! When the worker commits. Pure: what happened and the time in, the time of the next commit out.
 //!
 //! What was applied is committed after the interval that the settings name. A *hot* stretch, in which documents come as fast as
-//! a crawl can make them, is committed more rarely: each commit closes a segment, opens all columns again and syncs, and many
-//! small segments have to be merged later. So nobody waits longer than [`HOT_INTERVALS`], and commits take a small share of the
-//! time.
+//! a crawl can make them, is committed more rarely while nobody searches: each commit closes a segment, opens all columns again
+//! and syncs, and many small segments have to be merged later. So whoever comes finds what is at most [`HOT_INTERVALS`] old, and
+//! commits take a small share of the time.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 /// Documents per second that no polite crawl of a few sites makes.
 const HOT_DOCUMENTS_PER_SECOND: f64 = 100.0;
-/// Intervals between two commits while it is hot.
+/// Intervals between two commits while it is hot and nobody searches.
 const HOT_INTERVALS: u32 = 3;
 
 #[derive(Debug)]
@@ -40,8 +40,8 @@ impl CommitSchedule {
     }
 
     /// `None` while there is nothing to do.
-    pub fn due(&self) -> Option<Instant> {
-        let intervals = if self.was_hot { HOT_INTERVALS } else { 1 };
+    pub fn due(&self, somebody_searches: bool) -> Option<Instant> {
+        let intervals = if self.was_hot && !somebody_searches { HOT_INTERVALS } else { 1 };
         self.begun.map(|begun| begun + self.interval * intervals)
     }
 
@@ -69,12 +69,12 @@ mod tests {
     fn what_comes_slowly_is_committed_after_the_interval() {
         let start = Instant::now();
         let mut schedule = CommitSchedule::new(INTERVAL);
-        assert_eq!((schedule.due(), schedule.is_busy()), (None, false));
+        assert_eq!((schedule.due(false), schedule.is_busy()), (None, false));
         schedule.applied(5, start);
         schedule.applied(5, start + Duration::from_secs(1));
-        assert_eq!((schedule.due(), schedule.is_busy()), (Some(start + INTERVAL), true));
+        assert_eq!((schedule.due(false), schedule.is_busy()), (Some(start + INTERVAL), true));
         assert!(!schedule.done(start + INTERVAL));
-        assert_eq!((schedule.due(), schedule.is_busy()), (None, false));
+        assert_eq!((schedule.due(false), schedule.is_busy()), (None, false));
     }
 
     #[test]
@@ -82,12 +82,13 @@ mod tests {
         let start = Instant::now();
         let mut schedule = CommitSchedule::new(INTERVAL);
         schedule.applied(1000, start);
-        assert_eq!(schedule.due(), Some(start + INTERVAL));
+        assert_eq!(schedule.due(false), Some(start + INTERVAL));
         assert!(schedule.done(start + INTERVAL));
         schedule.applied(10, start);
-        assert_eq!(schedule.due(), Some(start + INTERVAL * HOT_INTERVALS));
+        assert_eq!(schedule.due(false), Some(start + INTERVAL * HOT_INTERVALS));
+        assert_eq!(schedule.due(true), Some(start + INTERVAL), "somebody looks");
         assert!(!schedule.done(start + INTERVAL * HOT_INTERVALS));
         schedule.begin(start);
-        assert_eq!((schedule.due(), schedule.is_busy()), (Some(start + INTERVAL), false));
+        assert_eq!((schedule.due(false), schedule.is_busy()), (Some(start + INTERVAL), false));
     }
 }

@@ -27,25 +27,33 @@ use crate::metrics;
 use crate::pipeline::Pipeline;
 use crate::publish;
 use crate::rpc::IndexerRpc;
+use crate::searches::Searches;
 use crate::worker::Command;
 use crate::writer::read_progress;
 
 /// Rebuild requests that may wait for the indexer to notice them.
 const WAITING_REBUILDS: usize = 1;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct IndexerConfig {
     /// For the words collected between two commits, over all threads.
     pub memory_bytes: usize,
     /// Threads that cut texts into words.
     pub threads: usize,
-    /// How long an entry may wait to be searchable.
+    /// How long an entry may wait to be searchable, for whoever searches.
     pub commit_interval: Duration,
+    /// Told by the query in the same process.
+    pub searches: Searches,
 }
 
 impl Default for IndexerConfig {
     fn default() -> Self {
-        Self { memory_bytes: 64 << 20, threads: 1, commit_interval: Duration::from_secs(2) }
+        Self {
+            memory_bytes: 64 << 20,
+            threads: 1,
+            commit_interval: Duration::from_secs(2),
+            searches: Searches::default(),
+        }
     }
 }
 

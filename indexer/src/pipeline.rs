@@ -35,14 +35,14 @@ pub struct Pipeline {
 
 impl Pipeline {
     pub async fn start(path: &Path, config: &IndexerConfig, filesavers: &Filesavers) -> Result<Self, IndexerError> {
-        let (open_path, open_config) = (path.to_owned(), *config);
+        let (open_path, open_config) = (path.to_owned(), config.clone());
         let writer = blocking(move || DocumentWriter::open(&open_path, &open_config)).await?;
         let reader = writer.reader().clone();
         let checkpoint = writer.checkpoint().clone();
         let stop = CancellationToken::new();
         let (commands, waiting) = mpsc::channel(WAITING_COMMANDS);
         let (progress_sender, progress) = watch::channel(checkpoint.clone());
-        let worker = Worker::new(writer, waiting, progress_sender, config.commit_interval);
+        let worker = Worker::new(writer, waiting, progress_sender, config.commit_interval, config.searches.clone());
         let worker = Some(tokio::task::spawn_blocking(move || worker.run()));
         let (followers, following) = Followers::new(path.to_owned(), filesavers.clone(), commands.clone(), checkpoint);
         let followers = Some(tokio::spawn(followers.run(stop.clone())));

@@ -16,6 +16,7 @@ use crate::commit_schedule::CommitSchedule;
 use crate::entry::Entry;
 use crate::error::IndexerError;
 use crate::metrics;
+use crate::searches::Searches;
 use crate::traced::Traced;
 use crate::writer::DocumentWriter;
 
@@ -44,6 +45,7 @@ pub struct Worker {
     commands: mpsc::Receiver<Command>,
     progress: watch::Sender<Checkpoint>,
     schedule: CommitSchedule,
+    searches: Searches,
     flushes: Vec<(String, u64)>,
     traced: Traced,
     started: Instant,
@@ -57,19 +59,20 @@ impl Worker {
         commands: mpsc::Receiver<Command>,
         progress: watch::Sender<Checkpoint>,
         commit_interval: Duration,
+        searches: Searches,
     ) -> Self {
         let mut schedule = CommitSchedule::new(commit_interval);
         // The last process may have left work that nobody waits for.
         schedule.begin(Instant::now());
         let (flushes, traced) = Default::default();
-        Self { writer, commands, progress, schedule, flushes, traced, started: Instant::now(), applied: 0 }
+        Self { writer, commands, progress, schedule, searches, flushes, traced, started: Instant::now(), applied: 0 }
     }
 
     /// Blocks until the end; must run on a thread of its own that knows the runtime.
     pub fn run(mut self) -> Result<(), IndexerError> {
         let runtime = Handle::current();
         loop {
-            let commit_at = self.schedule.due();
+            let commit_at = self.commit_due();
             let commands = &mut self.commands;
             let next = runtime.block_on(async {
                 match commit_at {
@@ -111,13 +114,17 @@ impl Worker {
         if self.writer.has_uncommitted() {
             let now = Instant::now();
             self.schedule.begin(now);
-            if flush_now || self.schedule.due().is_some_and(|due| due <= now) {
+            if flush_now || self.commit_due().is_some_and(|due| due <= now) {
                 self.go_on()?;
             }
         } else if flush_now {
             self.forget_reached_flushes();
         }
         Ok(())
+    }
+
+    fn commit_due(&self) -> Option<Instant> {
+        self.schedule.due(self.searches.are_recent(Instant::now().into_std()))
     }
 
     /// Commits what came, and does some of the work that nobody waits for.
@@ -209,7 +216,7 @@ mod tests {
         let reader = writer.reader().clone();
         let (commands, waiting) = mpsc::channel(WAITING_COMMANDS);
         let (progress_sender, progress) = watch::channel(Checkpoint::new());
-        let worker = Worker::new(writer, waiting, progress_sender, commit_interval);
+        let worker = Worker::new(writer, waiting, progress_sender, commit_interval, Searches::default());
         let worker = tokio::task::spawn_blocking(move || worker.run());
         Running { _root: root, commands, progress, reader, worker }
     }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use seine_common::document_id::DocumentId;
-use seine_indexer::count;
 use seine_indexer::schema::{self, FETCHED_AT, Fields};
 use seine_indexer::tokenizer::unmarked;
+use seine_indexer::{Searches, count};
 use seine_node::health::HealthBoard;
 use seine_node::membership::Filesavers;
 use tantivy::schema::{Field, Value};
@@ -68,6 +68,8 @@ pub struct QueryService {
     pub(crate) asker: Asker,
     /// How the tiers of this process are.
     pub(crate) health: HealthBoard,
+    /// For the indexer.
+    searches: Searches,
 }
 
 pub(crate) struct Inner {
@@ -101,7 +103,14 @@ impl QueryService {
             weights: config.weights,
             turns: Arc::new(Semaphore::new(config.concurrent_searches.max(1))),
         };
-        Ok(Self { inner: Arc::new(inner), archive: None, asker: Asker::default(), health: HealthBoard::default() })
+        let (asker, health, searches) = Default::default();
+        Ok(Self { inner: Arc::new(inner), archive: None, asker, health, searches })
+    }
+
+    /// Tells the indexer of this process that somebody searches.
+    pub fn telling(mut self, searches: Searches) -> Self {
+        self.searches = searches;
+        self
     }
 
     /// Tells how the tiers of this process are besides.
@@ -163,6 +172,7 @@ impl QueryService {
 
     pub(crate) fn answer(&self, request: &SearchRequest) -> Result<Answer, QueryError> {
         let started = Instant::now();
+        self.searches.note(started);
         let answered = request.check().and_then(|request| self.inner.answer(&request, &self.asker));
         let took = started.elapsed();
         match answered {

@@ -66,7 +66,7 @@ impl TestIndex {
 
     fn writer(&self) -> DocumentWriter {
         let config = IndexerConfig { memory_bytes: 15 << 20, ..IndexerConfig::default() };
-        Indexer::open(&self.path(), config).unwrap();
+        Indexer::open(&self.path(), config.clone()).unwrap();
         let current = publish::current(&self.path()).unwrap().unwrap();
         DocumentWriter::open(&current, &config).unwrap()
     }

@@ -29,8 +29,8 @@ pub fn compare(corpus: &Corpus, documents: u32, work: &Path) -> anyhow::Result<S
     // Made before, so that only the writing is measured.
     let pages: Vec<Page> = (0..documents).map(|number| corpus.page(number)).collect();
     let config = IndexerConfig::default();
-    let seine = by_seine(pages.iter().cloned(), &work.join("index-seine"), config)?;
-    let tantivy = by_tantivy(pages.into_iter(), &work.join("index-tantivy"), config)?;
+    let seine = by_seine(pages.iter().cloned(), &work.join("index-seine"), &config)?;
+    let tantivy = by_tantivy(pages.into_iter(), &work.join("index-tantivy"), &config)?;
     let per_second = |took: Duration| f64::from(documents) / took.as_secs_f64();
     Ok(Speeds { documents, seine: per_second(seine), tantivy: per_second(tantivy) })
 }
@@ -46,7 +46,7 @@ pub fn ensure_index(corpus: &Corpus, documents: u32, data: &Path) -> anyhow::Res
         std::fs::remove_dir_all(data)?;
     }
     let config = IndexerConfig { memory_bytes: 256 << 20, ..IndexerConfig::default() };
-    by_seine((0..documents).map(|number| corpus.page(number)), &root, config)?;
+    by_seine((0..documents).map(|number| corpus.page(number)), &root, &config)?;
     Ok(())
 }
 
@@ -60,11 +60,11 @@ fn is_complete(root: &Path, documents: u32) -> bool {
     counted.is_ok_and(|counted| counted == u64::from(documents))
 }
 
-fn by_seine(pages: impl Iterator<Item = Page>, root: &Path, config: IndexerConfig) -> anyhow::Result<Duration> {
-    Indexer::open(root, config)?;
+fn by_seine(pages: impl Iterator<Item = Page>, root: &Path, config: &IndexerConfig) -> anyhow::Result<Duration> {
+    Indexer::open(root, config.clone())?;
     let current = publish::current(root)?.context("the new index is not there")?;
     let started = Instant::now();
-    let mut writer = DocumentWriter::open(&current, &config)?;
+    let mut writer = DocumentWriter::open(&current, config)?;
     for (number, page) in (1..).zip(pages) {
         writer.apply(Entry::Page(Box::new(page)))?;
         if number % DOCUMENTS_PER_COMMIT == 0 {
@@ -78,7 +78,7 @@ fn by_seine(pages: impl Iterator<Item = Page>, root: &Path, config: IndexerConfi
     Ok(took)
 }
 
-fn by_tantivy(pages: impl Iterator<Item = Page>, root: &Path, config: IndexerConfig) -> anyhow::Result<Duration> {
+fn by_tantivy(pages: impl Iterator<Item = Page>, root: &Path, config: &IndexerConfig) -> anyhow::Result<Duration> {
     std::fs::create_dir_all(root)?;
     let (schema, fields) = schema::schema();
     let index = Index::builder().schema(schema).settings(schema::settings()).create_in_dir(root)?;

@@ -14,7 +14,7 @@ use seine_proto::filesaver::v1::{LogEntry, log_entry};
 pub fn run(descriptions: Vec<Description>, directory: &Path) -> anyhow::Result<()> {
     let config = IndexerConfig::default();
     // Makes an empty index.
-    drop(Indexer::open(directory, config)?);
+    drop(Indexer::open(directory, config.clone())?);
     let path = publish::current(directory)?.context("there is an index")?;
     let mut writer = DocumentWriter::open(&path, &config)?;
     let expected = descriptions.len() as u64;

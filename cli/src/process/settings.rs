@@ -8,6 +8,7 @@ use seine_analyser::AnalyserConfig;
 use seine_analyser::convert::ConverterConfig;
 use seine_collector::CollectorConfig;
 use seine_common::config::Config;
+use seine_indexer::{IndexerConfig, Searches};
 use seine_monitor::MonitorConfig;
 use seine_monitor::crawl::defaults::defaults;
 use seine_monitor::keeper::Durability;
@@ -69,11 +70,12 @@ fn own_program() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("seine"))
 }
 
-pub fn indexer_config(config: &Config) -> seine_indexer::IndexerConfig {
-    seine_indexer::IndexerConfig {
+pub fn indexer_config(config: &Config, searches: &Searches) -> IndexerConfig {
+    IndexerConfig {
         memory_bytes: config.index.memory_bytes,
         threads: std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_INDEXING_THREADS),
         commit_interval: config.index.commit_interval,
+        searches: searches.clone(),
     }
 }
 

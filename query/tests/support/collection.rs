@@ -57,7 +57,7 @@ impl Collection {
     /// Puts the pages of the collection's site into an index.
     pub fn index(&self, directory: &Path) {
         let config = IndexerConfig::default();
-        Indexer::open(directory, config).expect("an index");
+        Indexer::open(directory, config.clone()).expect("an index");
         let current = publish::current(directory).expect("readable").expect("an index");
         let mut writer = DocumentWriter::open(&current, &config).expect("a writer");
         for page in self.pages() {
