@@ -7,13 +7,40 @@ use std::time::Duration;
 use seine_tests::sandbox::Seine;
 use seine_tests::{LiveWeb, eventually};
 
-/// Ends with the test.
-struct Server(Child);
+/// pywb's server; ends with the test.
+struct Wayback {
+    program: String,
+    collections: PathBuf,
+    port: u16,
+    server: Child,
+}
 
-impl Drop for Server {
+impl Wayback {
+    fn start(program: String, collections: &Path) -> Self {
+        let port = free_port();
+        let server = Command::new(&program)
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+            .current_dir(collections)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("wayback can be started");
+        Self { program, collections: collections.to_owned(), port, server }
+    }
+
+    /// Where it listens. Another test may have taken its port before it did, which ends it: then it is started again.
+    fn address(&mut self) -> String {
+        if self.server.try_wait().is_ok_and(|ended| ended.is_some()) {
+            *self = Self::start(self.program.clone(), &self.collections);
+        }
+        format!("http://127.0.0.1:{}", self.port)
+    }
+}
+
+impl Drop for Wayback {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.server.kill();
+        let _ = self.server.wait();
     }
 }
 
@@ -66,14 +93,7 @@ async fn pywb_replays_pages_those_whose_content_was_known_or_unchanged_and_redir
         Command::new(format!("{pywb}/wb-manager")).args(["init", "crawl"]).current_dir(collections.path()).output();
     assert!(init.as_ref().is_ok_and(|output| output.status.success()), "{init:?}");
     add(&seine.archives(), &collections.path().join("collections/crawl"));
-    let port = free_port();
-    let wayback = Command::new(format!("{pywb}/wayback"))
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
-        .current_dir(collections.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let _server = Server(wayback.expect("wayback can be started"));
+    let mut wayback = Wayback::start(format!("{pywb}/wayback"), collections.path());
 
     let _ = rustls::crypto::ring::default_provider().install_default();
     // The two captures of the first page may be of one second, which is as exactly as replays are told apart.
@@ -84,8 +104,8 @@ async fn pywb_replays_pages_those_whose_content_was_known_or_unchanged_and_redir
         // Followed within the archive.
         ("/moved", "words of windmills"),
     ] {
-        let address = format!("http://127.0.0.1:{port}/crawl/mp_/{}", web.url(path));
         eventually(Duration::from_secs(60), "pywb replays the page", async || {
+            let address = format!("{}/crawl/mp_/{}", wayback.address(), web.url(path));
             let response = reqwest::get(&address).await.map_err(|error| error.to_string())?;
             let (status, text) = (response.status(), response.text().await.unwrap_or_default());
             if status.is_success() && text.contains(words) { Ok(()) } else { Err(format!("{path}: {status} {text}")) }
