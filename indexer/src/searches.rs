@@ -1,4 +1,4 @@
-//! Whether anybody searches in the index: what is found soon is worth work while somebody looks.
+//! Tells the indexer that somebody searches: making pages findable soon is worth work while somebody looks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -125,7 +125,7 @@ impl Segments {
         }
     }
 
-    /// Why a thread has ended, once.
+    /// The reason for which a thread has ended, once.
     fn failure(&mut self, number: usize) -> Option<TantivyError> {
         // One that runs would be waited for, and it waits for commands.
         let handle = self.threads[number].handle.take_if(|handle| handle.is_finished())?;
@@ -158,7 +158,7 @@ impl Drop for Segments {
     }
 }
 
-/// What one thread does.
+/// The work of one thread.
 struct Builder<'w> {
     writer: &'w RwLock<IndexWriter>,
     order: SegmentOrder,

@@ -181,7 +181,7 @@ fn normalise(word: &str, ascii: bool, lower: &mut String, folded: &mut String) {
     }
 }
 
-/// Whether an ASCII word is as [`normalise`] would make it, which most are.
+/// True of an ASCII word that is as [`normalise`] would make it, which most are.
 fn is_normal(word: &str) -> bool {
     word.len() <= MAX_WORD_BYTES && !word.bytes().any(|byte| byte.is_ascii_uppercase())
 }

@@ -22,7 +22,7 @@ pub use rocks::{DEFAULT_MEMORY_BYTES, RocksStore};
 /// A key and its value.
 pub type Entry = (Box<[u8]>, Box<[u8]>);
 
-/// What stands in each, and under which keys, is told by [`frontier::key`](crate::frontier).
+/// Keys and values of each are told by [`frontier::key`](crate::frontier).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
     Seen,

@@ -1,4 +1,4 @@
-//! What the process may take of the machine.
+//! The share of the machine that the process may take.
 
 use serde::Deserialize;
 

@@ -136,12 +136,12 @@ impl SegmentBuilder {
         true
     }
 
-    /// Whether documents are to be deleted by [`REMOVED`].
+    /// Documents are to be deleted by [`REMOVED`].
     pub fn has_removed(&self) -> bool {
         self.has_removed
     }
 
-    /// What is held until the end, and what the end takes.
+    /// Bytes that are held until the end, and that the end takes besides.
     pub fn memory(&self) -> usize {
         let fields: usize = self.indexed.iter().map(Indexed::memory).sum();
         let ids = self.ids.capacity() * size_of::<(DocumentId, DocId)>();
@@ -229,7 +229,7 @@ fn with_term(field: Field, value: PageValue, take: impl FnOnce(&[u8])) {
     }
 }
 
-/// What words have in the segment, by the number that the tokenizer gives them.
+/// The numbers of words in the segment, by those that the tokenizer gives them.
 #[derive(Default)]
 struct KnownWords {
     generation: u32,

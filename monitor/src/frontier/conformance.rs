@@ -1,4 +1,4 @@
-//! What the frontier must do, over each kind of store; where a promise is about restarts, it is opened again.
+//! Promises of the frontier, over each kind of store; where one is about restarts, the frontier is opened again.
 
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;

@@ -1,4 +1,4 @@
-//! What is known of hosts, whichever crawl visits them: their records, their robots.txt, and which of them share an address.
+//! Hosts as all crawls know them: their records, their robots.txt, and which of them share an address.
 
 use prost::Message;
 use seine_common::address::AddressKey;

@@ -1,4 +1,4 @@
-//! What people have ordered that holds over all crawls: blocked hosts, and what is to be forgotten.
+//! Orders of people that hold over all crawls: hosts to be blocked, and pages to be forgotten.
 
 use prost::Message;
 

@@ -1,4 +1,4 @@
-//! What the keeper does with leases, from the choice of a host to its return.
+//! The life of a lease in the keeper, from the choice of a host to its return.
 //!
 //! `grant` chooses the next host and hands it out once the grant is durable; `judge` looks again at what waited while the rules
 //! changed; `address` sees to it that the hosts of one address leave it its rest; `discover` takes in the links of a page,

@@ -1,4 +1,4 @@
-//! What every [`Store`] must do. Each promise is a function over the trait and runs on every store.
+//! Promises of every [`Store`]: each is a function over the trait and runs on all that there are.
 
 use super::{Batch, DEFAULT_MEMORY_BYTES, MemoryStore, RocksStore, Store, Table};
 use crate::Result;
