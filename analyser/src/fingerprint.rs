@@ -14,7 +14,7 @@ pub(crate) fn fingerprint(text: &str) -> u64 {
     if is_tidy(text.as_bytes()) { of_tidy(text.as_bytes()) } else { of_words(text) }
 }
 
-/// Whether there is one space or end of line between any two words, and nothing around them. Most texts are.
+/// True of a text with one space or end of line between any two words, and nothing around them. Most texts are so.
 fn is_tidy(text: &[u8]) -> bool {
     let [first, .., last] = text else { return false };
     let is_space = |byte: &u8| byte.is_ascii_whitespace();

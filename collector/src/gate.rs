@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::metrics;
 
-/// What a request reserves before its length is known: more than most pages have.
+/// Reserved for a request before its length is known: more than most pages have.
 const RESERVATION_BYTES: usize = 64 << 10;
 const UNIT: usize = 1 << 10;
 

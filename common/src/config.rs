@@ -43,6 +43,8 @@ pub const DEFAULT_FILE: &str = "seine.toml";
 
 /// The part of the memory for documents that are not written yet.
 const INDEX_SHARE: f64 = 0.25;
+/// Numbered in 32 bits while it is not written.
+const MOST_INDEX_MEMORY: usize = 4 << 30;
 /// A collector's process is short of memory when it takes so many times as much, files that the system keeps for it included.
 const SHORT_OF_MEMORY: u64 = 4;
 
@@ -236,8 +238,8 @@ impl Raw {
         }
         within("store.archive_file_bytes", self.store.archive_file_bytes, 1 << 16, 1 << 40)?;
         let resources = self.resources.validate()?;
-        let index_memory = self.index.memory_bytes.unwrap_or(resources.share(INDEX_SHARE));
-        within("index.memory_bytes", index_memory as u64, 15_000_000, 4 << 30)?;
+        let index_memory = self.index.memory_bytes.unwrap_or(resources.share(INDEX_SHARE).min(MOST_INDEX_MEMORY));
+        within("index.memory_bytes", index_memory as u64, 15_000_000, MOST_INDEX_MEMORY as u64)?;
         let crawl = self.crawl.validate(self.refresh)?;
         let filters = FilterBook::of(self.filters)?;
         filters.get("enumeration", &crawl.enumeration)?;
@@ -337,6 +339,12 @@ mod tests {
 
     fn file(text: &str) -> Result<Config, ConfigError> {
         Config::from_layers(Some(("seine.toml", text)), [])
+    }
+
+    #[test]
+    fn the_index_takes_its_share_of_any_memory_up_to_its_highest() {
+        let share_of = |memory: &str| file(&format!("[resources]\nmemory = {memory:?}")).unwrap().index.memory_bytes;
+        assert_eq!(["128M", "2G", "64G"].map(share_of), [32_000_000, 500_000_000, MOST_INDEX_MEMORY]);
     }
 
     #[test]

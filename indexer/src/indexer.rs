@@ -40,7 +40,7 @@ pub struct IndexerConfig {
     pub memory_bytes: usize,
     /// Threads that cut texts into words.
     pub threads: usize,
-    /// How long an entry may wait to be searchable, for whoever searches.
+    /// The longest that an entry waits to be searchable, for whoever searches.
     pub commit_interval: Duration,
     /// Told by the query in the same process.
     pub searches: Searches,

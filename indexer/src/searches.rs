@@ -12,7 +12,7 @@ const NEVER: u64 = u64::MAX;
 #[derive(Clone, Debug)]
 pub struct Searches {
     begun: Instant,
-    /// Of the last search, since then.
+    /// Time of the last search, since then.
     last_ms: Arc<AtomicU64>,
 }
 

@@ -33,8 +33,6 @@ use earlier_versions::{EarlierVersions, SegmentOrder};
 
 /// Documents that may wait for one thread; their bytes are bounded by their permits.
 const WAITING_DOCUMENTS: usize = 256;
-/// More is not taken for one segment: what it holds until it is written is numbered in 32 bits.
-const MOST_MEMORY_BYTES: usize = 1 << 30;
 /// The smallest arena that tantivy takes for a thread of its own, which gets no documents.
 const TANTIVY_ARENA_BYTES: usize = 15_000_000;
 
@@ -62,14 +60,14 @@ enum Command {
 }
 
 impl Segments {
-    /// `memory_bytes` are for the documents of each thread that are not written yet, at most a gigabyte.
+    /// `memory_bytes` are for the documents of each thread that are not written yet, at most 4 GiB: what they hold is
+    /// numbered in 32 bits.
     pub fn open(
         index: &Index,
         threads: usize,
         memory_bytes: usize,
         merge_policy: Box<dyn MergePolicy>,
     ) -> tantivy::Result<Self> {
-        let memory_bytes = memory_bytes.min(MOST_MEMORY_BYTES);
         let options = IndexWriterOptions::builder()
             .num_worker_threads(1)
             .num_merge_threads(1)

@@ -116,8 +116,6 @@ pub struct Frontier {
     store: Box<dyn Store>,
     fingerprinter: Fingerprinter,
     progress: HashMap<CrawlId, CrawlProgress>,
-    /// Nothing in `ready` stands before these times; keeps scans off the graves of removed entries.
-    ready_from: HashMap<CrawlId, i64>,
     exclusions: HashMap<CrawlId, Exclusions>,
     floors: RefCell<Floors>,
     last_token: u64,
@@ -134,7 +132,6 @@ impl Frontier {
             store: Box::new(store),
             fingerprinter: Fingerprinter::public(),
             progress: HashMap::new(),
-            ready_from: HashMap::new(),
             exclusions: HashMap::new(),
             floors: RefCell::default(),
             last_token: 0,

@@ -216,7 +216,7 @@ const COUNTED: [u64; 256] = {
     table
 };
 
-/// How often each class occurs.
+/// The number of bytes of each class.
 fn count_classes(bytes: &[u8]) -> [u32; 8] {
     let mut counts = [0; 8];
     // No byte of the counter overflows.
@@ -229,7 +229,7 @@ fn count_classes(bytes: &[u8]) -> [u32; 8] {
     counts
 }
 
-/// How often the end of a sentence stands before a space.
+/// Ends of sentences that stand before a space.
 fn count_sentences(bytes: &[u8]) -> u32 {
     let Some((_, following)) = bytes.split_first() else { return 0 };
     // In pieces whose count fits into a byte, so that many are compared at once.

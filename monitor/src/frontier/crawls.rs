@@ -39,7 +39,7 @@ impl Frontier {
         self.exclusions.entry(crawl).or_default().count(rule, url);
     }
 
-    /// What kept links out, the most frequent first.
+    /// Rules that kept links out, the most frequent first.
     pub fn exclusions(&self, crawl: CrawlId) -> Vec<ExclusionRecord> {
         self.exclusions.get(&crawl).map(Exclusions::most_frequent_first).unwrap_or_default()
     }

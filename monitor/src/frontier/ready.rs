@@ -29,7 +29,7 @@ impl Frontier {
         limit: usize,
     ) -> Result<Vec<(i64, HostKey)>> {
         let from = match after {
-            None => key::ready(crawl, self.ready_from.get(&crawl).copied().unwrap_or(0), 0).to_vec(),
+            None => key::ready(crawl, 0, 0).to_vec(),
             Some((ready_ms, host)) => {
                 // The next possible key behind the host.
                 let fingerprint = self.fingerprinter.of(host.as_str().as_bytes());
@@ -39,19 +39,17 @@ impl Frontier {
         self.ready_from_key(crawl, &from, limit)
     }
 
-    /// Whether anything of the host waits, retries included.
+    /// True while anything of the host waits, retries included.
     pub fn has_work(&self, crawl: CrawlId, host: &HostKey) -> Result<bool> {
         self.store.has(Table::Heads, &self.host_key(crawl, host))
     }
 
     /// Puts a host into the index that is not in it.
-    pub(super) fn enter_ready(&mut self, batch: &mut Batch, crawl: CrawlId, host: &HostKey, ready_ms: i64) {
+    pub(super) fn enter_ready(&self, batch: &mut Batch, crawl: CrawlId, host: &HostKey, ready_ms: i64) {
         let fingerprint = self.fingerprinter.of(host.as_str().as_bytes());
         let ready_ms = ready_ms.clamp(0, PARKED);
         batch.put(Table::Ready, key::ready(crawl, ready_ms, fingerprint), host.as_str());
         batch.put(Table::Heads, key::host(crawl, fingerprint), key::time(ready_ms));
-        let from = self.ready_from.entry(crawl).or_insert(0);
-        *from = (*from).min(ready_ms);
     }
 
     /// Takes a host out of the index because it is leased.

@@ -65,7 +65,7 @@ pub(super) fn equal_texts(units: &[UnitStats]) -> Vec<(u8, u8)> {
     counts
 }
 
-/// Of the first words: runs of letters and digits.
+/// Hashes of the first words: runs of letters and digits.
 pub(super) fn word_hashes(text: &str) -> impl Iterator<Item = u64> {
     const WORDS: usize = 40;
     const START: u64 = 0xcbf2_9ce4_8422_2325;
