@@ -12,8 +12,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Value;
 
+use crate::secret::Secret;
+
 mod crawl;
 mod filters;
+mod frontier;
 mod node;
 mod resources;
 mod server;
@@ -27,6 +30,8 @@ pub use crawl::{
 use crawl::{RawCrawl, RawRefresh};
 pub use filters::FilterBook;
 use filters::RawFilter;
+use frontier::RawFrontier;
+pub use frontier::{FrontierConfig, FrontierStore, PASSWORD_VARIABLE, RedisSettings, RedisTls};
 pub use node::NodeConfig;
 use node::RawNode;
 use resources::RawResources;
@@ -60,6 +65,11 @@ pub enum ConfigError {
     Value { key: &'static str, problem: String },
     #[error("a setting has a value of the wrong kind: {0}")]
     Kind(String),
+    #[error(
+        "{origin} has a password in frontier.password, and settings are shown to many; name a file with it in \
+         frontier.password_file, or set the environment variable {PASSWORD_VARIABLE}"
+    )]
+    Password { origin: String },
     #[error("the environment variable {name} has a value that is not UTF-8: {value}; set it again, or unset it")]
     NotText { name: String, value: String },
     #[error("the settings in [filters] are wrong: {0}")]
@@ -77,6 +87,7 @@ pub struct Config {
     pub analyse: AnalyseConfig,
     pub fetch: FetchConfig,
     pub resources: ResourcesConfig,
+    pub frontier: FrontierConfig,
     pub store: StoreConfig,
     pub archive: ArchiveConfig,
     pub index: IndexConfig,
@@ -141,6 +152,7 @@ struct Raw {
     analyse: RawAnalyse,
     fetch: RawFetch,
     resources: RawResources,
+    frontier: RawFrontier,
     store: RawStore,
     archive: RawArchive,
     index: RawIndex,
@@ -210,6 +222,7 @@ impl Config {
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
         let mut table = keys::parse("the built-in defaults", DEFAULT_TOML)?;
+        let (password, environment) = keys::without_password(environment);
         let mut given = keys::from_environment(environment)?;
         if let Some((origin, text)) = file {
             let mut layer = keys::parse(origin, text)?;
@@ -223,12 +236,12 @@ impl Config {
             let lines: Vec<_> = error.to_string().lines().map(|line| line.trim().to_owned()).collect();
             ConfigError::Kind(lines.join(" ").trim().to_owned())
         })?;
-        Ok(Config { set_for_process, ..raw.validate()? })
+        Ok(Config { set_for_process, ..raw.validate(password)? })
     }
 }
 
 impl Raw {
-    fn validate(self) -> Result<Config, ConfigError> {
+    fn validate(self, password: Option<Secret>) -> Result<Config, ConfigError> {
         within("fetch.max_in_flight", self.fetch.max_in_flight as u64, 1, 10_000)?;
         if !(0.0..=100.0).contains(&self.store.min_free_percent) {
             return Err(value(
@@ -258,6 +271,7 @@ impl Raw {
                 max_load: self.fetch.max_load,
             },
             resources,
+            frontier: self.frontier.validate(password)?,
             store: StoreConfig {
                 min_free_percent: self.store.min_free_percent,
                 sync: match self.store.durability.as_str() {

@@ -17,6 +17,7 @@ pub mod fingerprint;
 pub mod document_id;
 pub mod address;
 pub mod limits;
+pub mod secret;
 pub mod config;
 pub mod clock;
 pub mod data_dir;

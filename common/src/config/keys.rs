@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 use toml::{Table, Value};
 
-use super::{ConfigError, DEFAULT_TOML};
+use super::{ConfigError, DEFAULT_TOML, PASSWORD_VARIABLE};
+use crate::secret::Secret;
 
 const PREFIX: &str = "SEINE_";
 /// The section whose keys are those of each table in it, under a name of the owner's choice.
@@ -46,6 +47,9 @@ pub fn check(origin: &str, table: &Table) -> Result<(), ConfigError> {
             continue;
         }
         for key in keys.keys() {
+            if (section.as_str(), key.as_str()) == ("frontier", "password") {
+                return Err(ConfigError::Password { origin: origin.to_owned() });
+            }
             if !known.contains(&(section.clone(), key.clone())) {
                 let names = known.iter().map(|(section, key)| format!("{section}.{key}"));
                 return Err(unknown(origin, format!("{section}.{key}"), names));
@@ -112,6 +116,15 @@ pub fn own_variables(
         Err(value) => Err(ConfigError::NotText { name, value: value.to_string_lossy().into_owned() }),
     })
     .collect()
+}
+
+/// The frontier's password, and the variables that are read as settings. An empty one is none.
+pub fn without_password(
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> (Option<Secret>, Vec<(String, String)>) {
+    let (passwords, others): (Vec<_>, _) = variables.into_iter().partition(|(name, _)| name == PASSWORD_VARIABLE);
+    let password = passwords.into_iter().map(|(_, text)| text).find(|text| !text.is_empty());
+    (password.map(Secret::new), others)
 }
 
 /// `SEINE_CRAWL_DELAY=2` as a table. Variables of no section are somebody else's.
