@@ -44,9 +44,14 @@ impl HostKey {
 
     /// CRC16 (XMODEM) of the key modulo [`SLOTS`].
     pub fn slot(&self) -> u16 {
-        const CRC: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_XMODEM);
-        CRC.checksum(self.0.as_bytes()) % SLOTS
+        slot_of(self.0.as_bytes())
     }
+}
+
+/// The slot of any bytes.
+pub fn slot_of(bytes: &[u8]) -> u16 {
+    const CRC: crc::Crc<u16> = crc::Crc::<u16>::new(&crc::CRC_16_XMODEM);
+    CRC.checksum(bytes) % SLOTS
 }
 
 impl fmt::Display for HostKey {

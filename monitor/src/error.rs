@@ -10,6 +10,10 @@ pub type Result<T> = std::result::Result<T, MonitorError>;
 pub enum MonitorError {
     #[error("the frontier cannot be read or written: {0}; check the disk, then start again")]
     Store(#[from] rocksdb::Error),
+    #[error("the frontier's store does not answer: {0}; it is tried again, and nothing is lost meanwhile")]
+    StoreAway(String),
+    #[error("this Monitor does not own the frontier any more: {0}")]
+    NotOwner(String),
     #[error("what is written to the frontier cannot be made durable: {0}")]
     Unsynced(String),
     #[error("a record of the frontier is unreadable ({0}); restore the data directory from a copy")]
@@ -55,7 +59,7 @@ impl From<MonitorError> for tonic::Status {
             | MonitorError::Stopped(_) => Self::internal(text),
             MonitorError::Invalid(_) | MonitorError::Field { .. } => Self::invalid_argument(text),
             MonitorError::NoSuchCrawl(_) | MonitorError::NotBlocked(_) => Self::not_found(text),
-            MonitorError::Closed => Self::unavailable(text),
+            MonitorError::Closed | MonitorError::StoreAway(_) | MonitorError::NotOwner(_) => Self::unavailable(text),
         }
     }
 }

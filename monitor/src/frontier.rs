@@ -10,8 +10,9 @@
 //! its host is leased → [`Frontier::settle`] removes it and records the outcome, or moves it to the retries, from where
 //! [`Frontier::promote_retries`] brings it back to its own place. So when a lease is lost, nothing has to be put back.
 //!
-//! Every method is atomic, and what it writes is in the [`store`](crate::store) in the order of the calls. It is written once,
-//! whichever store is below: the methods stand in the files that are named after what they are about.
+//! What a method writes is atomic for each host, and in the [`store`](crate::store) in the order of the calls. What crosses hosts
+//! is written so that doing it again changes nothing, and is made durable [before](Batch::after) what relies on it. It is written
+//! once, whichever store is below: the methods stand in the files that are named after what they are about.
 
 mod key;
 mod sieve;
@@ -22,6 +23,7 @@ mod ready;
 mod settle;
 mod visits;
 mod crawls;
+mod counters;
 mod hosts;
 mod leases;
 mod orders;
@@ -46,10 +48,11 @@ use seine_proto::monitor::v1::Outcome;
 
 use crate::place::Place;
 use crate::record::{CrawlId, CrawlProgress, QueueEntry, UrlRecord, decode};
-use crate::store::{Batch, DEFAULT_MEMORY_BYTES, Durable, RocksStore, Store, Table};
+use crate::store::{Batch, DEFAULT_MEMORY_BYTES, Durable, RocksStore, Slot, Store, Table, Ticket};
 use crate::{MonitorError, Result};
 use exclusions::Exclusions;
 use floors::Floors;
+use key::{HostAt, UrlAt};
 pub use ready::PARKED;
 
 /// A URL that wants to enter a crawl. Scope and limits have been checked.
@@ -117,8 +120,13 @@ pub struct Frontier {
     fingerprinter: Fingerprinter,
     progress: HashMap<CrawlId, CrawlProgress>,
     exclusions: HashMap<CrawlId, Exclusions>,
+    /// As the store has it.
+    counted: HashMap<CrawlId, CrawlProgress>,
     floors: RefCell<Floors>,
     last_token: u64,
+    last_links: Ticket,
+    /// Of hosts that are leased, where the store has to know.
+    links_of: HashMap<HostAt, Ticket>,
 }
 
 impl Frontier {
@@ -128,16 +136,25 @@ impl Frontier {
     }
 
     pub fn over(store: impl Store + 'static) -> Result<Self> {
+        Self::over_boxed(Box::new(store))
+    }
+
+    pub fn over_boxed(store: Box<dyn Store>) -> Result<Self> {
         let mut this = Self {
-            store: Box::new(store),
+            store,
             fingerprinter: Fingerprinter::public(),
             progress: HashMap::new(),
+            counted: HashMap::new(),
             exclusions: HashMap::new(),
             floors: RefCell::default(),
             last_token: 0,
+            last_links: Ticket::default(),
+            links_of: HashMap::new(),
         };
         this.fingerprinter = this.own_polynomial()?;
-        this.last_token = this.number(key::meta::TOKEN)?.unwrap_or(0);
+        // A lease may have become durable before the number of its token.
+        let granted = this.leases()?.iter().map(|lease| lease.token).max();
+        this.last_token = this.number(key::meta::TOKEN)?.max(granted).unwrap_or(0);
         this.read_counters()?;
         Ok(this)
     }
@@ -153,44 +170,61 @@ impl Frontier {
             return Fingerprinter::new(polynomial).ok_or(MonitorError::Corrupt("polynomial"));
         }
         let drawn = Fingerprinter::random(rand::random);
-        self.put(Table::Meta, key::meta::POLYNOMIAL, drawn.polynomial().to_be_bytes())?;
+        self.put(Slot::HOME, Table::Meta, key::meta::POLYNOMIAL, drawn.polynomial().to_be_bytes())?;
         Ok(drawn)
     }
 
     fn number(&self, key: &[u8]) -> Result<Option<u64>> {
-        let bytes = self.store.get(Table::Meta, key)?;
+        let bytes = self.store.get(Slot::HOME, Table::Meta, key)?;
         bytes
             .map(|bytes| bytes.try_into().map(u64::from_be_bytes).map_err(|_| MonitorError::Corrupt("number")))
             .transpose()
     }
 
-    fn host_key(&self, crawl: CrawlId, host: &HostKey) -> [u8; key::HOST_BYTES] {
-        key::host(crawl, self.fingerprinter.of(host.as_str().as_bytes()))
+    fn host_at(&self, crawl: CrawlId, host: &HostKey) -> HostAt {
+        HostAt { slot: Slot::of(host), key: key::host(crawl, self.fingerprinter.of(host.as_str().as_bytes())) }
     }
 
-    fn url_key(&self, crawl: CrawlId, url: &CanonicalUrl) -> [u8; key::URL_BYTES] {
-        key::url(&self.host_key(crawl, &url.host()), self.fingerprinter.of(url.as_str().as_bytes()))
+    fn url_at(&self, crawl: CrawlId, url: &CanonicalUrl) -> UrlAt {
+        self.host_at(crawl, &url.host()).url(self.fingerprinter.of(url.as_str().as_bytes()))
     }
 
     /// `what` names it where it cannot be read.
-    fn read<M: Message + Default>(&self, table: Table, key: &[u8], what: &'static str) -> Result<Option<M>> {
-        self.store.get(table, key)?.map(|bytes| decode(&bytes, what)).transpose()
+    fn read<M: Message + Default>(
+        &self,
+        slot: Slot,
+        table: Table,
+        key: &[u8],
+        what: &'static str,
+    ) -> Result<Option<M>> {
+        self.store.get(slot, table, key)?.map(|bytes| decode(&bytes, what)).transpose()
     }
 
-    /// All whose keys begin with the prefix.
-    fn read_all<M: Message + Default>(&self, table: Table, prefix: &[u8], what: &'static str) -> Result<Vec<M>> {
-        self.store.scan(table, prefix, prefix).map(|entry| decode(&entry?.1, what)).collect()
+    /// All of a slot whose keys begin with the prefix.
+    fn read_all<M: Message + Default>(
+        &self,
+        slot: Slot,
+        table: Table,
+        prefix: &[u8],
+        what: &'static str,
+    ) -> Result<Vec<M>> {
+        let entries = self.store.scan(slot, table, prefix, prefix, usize::MAX)?;
+        entries.iter().map(|(_, value)| decode(value, what)).collect()
     }
 
-    fn put(&mut self, table: Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
-        let mut batch = Batch::default();
+    fn put(&mut self, slot: Slot, table: Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        let mut batch = Batch::at(slot);
         batch.put(table, key, value);
-        self.store.write(&batch)
+        self.write(batch)
     }
 
-    fn delete(&mut self, table: Table, key: impl AsRef<[u8]>) -> Result<()> {
-        let mut batch = Batch::default();
+    fn delete(&mut self, slot: Slot, table: Table, key: impl AsRef<[u8]>) -> Result<()> {
+        let mut batch = Batch::at(slot);
         batch.delete(table, key);
-        self.store.write(&batch)
+        self.write(batch)
+    }
+
+    fn write(&mut self, batch: Batch) -> Result<()> {
+        self.store.write(batch).map(drop)
     }
 }

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use futures::executor::block_on;
 use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::host::HostKey;
@@ -389,7 +390,7 @@ impl Keeper {
         }
         let log = self.frontier.syncer();
         drop(self.answers);
-        log.sync()
+        block_on(log.sync())
     }
 
     fn handle(&mut self, command: Command) -> Result<()> {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use futures::executor::block_on;
 use seine_analyser::Analysis;
 use seine_common::host::HostKey;
 use seine_common::scope::{ScopeKind, ScopeRules};
@@ -90,11 +91,11 @@ pub fn run(mut site: Site, directory: &Path) -> anyhow::Result<()> {
         let record = UrlRecord { entry: parent, outcome: facts.outcome, ..UrlRecord::default() };
         frontier.settle(CRAWL, &host, place, Settlement::Done(Box::new(record)))?;
         if synced.elapsed() >= SYNC_INTERVAL {
-            syncer.sync()?;
+            block_on(syncer.sync())?;
             synced = Instant::now();
         }
     }
-    syncer.sync()?;
+    block_on(syncer.sync())?;
     let pages = frontier.progress(CRAWL).pages;
     ensure!(pages == expected, "the frontier led to {pages} pages instead of {expected}");
     Ok(())

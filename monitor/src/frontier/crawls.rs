@@ -10,16 +10,16 @@ use super::{Frontier, key};
 use crate::Result;
 use crate::place::Class;
 use crate::record::{CrawlId, CrawlProgress, CrawlRecord, ExclusionRecord};
-use crate::store::{Batch, Table};
+use crate::store::{Batch, Slot, Table};
 
 impl Frontier {
     pub fn crawls(&self) -> Result<Vec<CrawlRecord>> {
-        self.read_all(Table::Meta, key::meta::CRAWLS, "crawl")
+        self.read_all(Slot::HOME, Table::Crawls, key::meta::CRAWLS, "crawl")
     }
 
     pub fn put_crawl(&mut self, crawl: &CrawlRecord) -> Result<()> {
         self.progress.entry(CrawlId(crawl.id)).or_default();
-        self.put(Table::Meta, key::meta::crawl(crawl.id), crawl.encode_to_vec())
+        self.put(Slot::HOME, Table::Crawls, key::meta::crawl(crawl.id), crawl.encode_to_vec())
     }
 
     pub fn progress(&self, crawl: CrawlId) -> CrawlProgress {
@@ -45,37 +45,33 @@ impl Frontier {
     }
 
     pub fn save_exclusions(&mut self) -> Result<()> {
-        let mut batch = Batch::default();
+        let mut batch = Batch::at_home();
         for (crawl, exclusions) in &mut self.exclusions {
             if let Some(records) = exclusions.take_changed() {
                 batch.put(Table::Meta, key::meta::exclusions(crawl.0), records.encode_to_vec());
             }
         }
-        self.store.write(&batch)
+        self.write(batch)
     }
 
     /// What is known of a crawl's pages as a whole, for planning visits, as it was stored.
     pub fn planning(&self, crawl: CrawlId) -> Result<Option<Vec<u8>>> {
-        self.store.get(Table::Meta, &key::meta::planning(crawl.0))
+        self.store.get(Slot::HOME, Table::Meta, &key::meta::planning(crawl.0))
     }
 
     pub fn put_planning(&mut self, crawl: CrawlId, planning: &[u8]) -> Result<()> {
-        self.put(Table::Meta, key::meta::planning(crawl.0), planning)
+        self.put(Slot::HOME, Table::Meta, key::meta::planning(crawl.0), planning)
     }
 
     pub(super) fn read_counters(&mut self) -> Result<()> {
         for crawl in self.crawls()? {
-            let progress = self.read(Table::Meta, &key::meta::progress(crawl.id), "progress")?;
-            self.progress.insert(CrawlId(crawl.id), progress.unwrap_or_default());
-            let exclusions = self.read(Table::Meta, &key::meta::exclusions(crawl.id), "exclusions")?;
+            let progress = self.stored_progress(CrawlId(crawl.id))?;
+            self.progress.insert(CrawlId(crawl.id), progress);
+            self.counted.insert(CrawlId(crawl.id), progress);
+            let exclusions = self.read(Slot::HOME, Table::Meta, &key::meta::exclusions(crawl.id), "exclusions")?;
             self.exclusions.insert(CrawlId(crawl.id), Exclusions::of(exclusions.unwrap_or_default()));
         }
         Ok(())
-    }
-
-    /// Adds the crawl's counters to a batch that changes them.
-    pub(super) fn put_progress(&self, batch: &mut Batch, crawl: CrawlId) {
-        batch.put(Table::Meta, key::meta::progress(crawl.0), self.progress(crawl).encode_to_vec());
     }
 }
 

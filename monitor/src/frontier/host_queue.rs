@@ -3,6 +3,7 @@
 use prost::Message;
 use seine_common::host::HostKey;
 
+use super::key::HostAt;
 use super::sieve::Seen;
 use super::{Frontier, Queued, Stretch, key};
 use crate::place::Place;
@@ -11,10 +12,13 @@ use crate::record::{CrawlId, QueueEntry, decode};
 use crate::store::{Batch, Table};
 use crate::{MonitorError, Result};
 
+/// Retries that are written together.
+const RETRIES_AT_ONCE: usize = 256;
+
 impl Frontier {
     /// The URLs of a host behind a place, in order.
     pub fn stretch(&self, crawl: CrawlId, host: &HostKey, after: Option<Place>, limit: usize) -> Result<Stretch> {
-        let prefix = self.host_key(crawl, host);
+        let HostAt { slot, key: prefix } = self.host_at(crawl, host);
         let floor = self.floors.borrow().queue(&prefix);
         let from = match (after, floor) {
             (Some(place), _) => {
@@ -26,13 +30,10 @@ impl Frontier {
             (None, Some(floor)) => key::queue(&prefix, floor).to_vec(),
             (None, None) => prefix.to_vec(),
         };
-        let mut stretch = Stretch { exhausted: true, ..Stretch::default() };
-        for item in self.store.scan(Table::Queue, &prefix, &from) {
-            let (key, value) = item?;
-            if stretch.urls.len() == limit {
-                stretch.exhausted = false;
-                break;
-            }
+        let mut entries = self.store.scan(slot, Table::Queue, &prefix, &from, limit.saturating_add(1))?;
+        let mut stretch = Stretch { exhausted: entries.len() <= limit, ..Stretch::default() };
+        entries.truncate(limit);
+        for (key, value) in entries {
             let place = Place::from_slice(&key[key::HOST_BYTES..]).ok_or(MonitorError::Corrupt("place"))?;
             stretch.urls.push(Queued { place, entry: decode(&value, "queue entry")? });
         }
@@ -43,15 +44,22 @@ impl Frontier {
     }
 
     pub fn queued(&self, crawl: CrawlId, host: &HostKey, place: Place) -> Result<Option<QueueEntry>> {
-        self.read(Table::Queue, &key::queue(&self.host_key(crawl, host), place), "queue entry")
+        let HostAt { slot, key } = self.host_at(crawl, host);
+        self.read(slot, Table::Queue, &key::queue(&key, place), "queue entry")
     }
 
     /// Brings due retries of a host back to their places.
     pub fn promote_retries(&mut self, crawl: CrawlId, host: &HostKey, now_ms: i64) -> Result<()> {
-        let prefix = self.host_key(crawl, host);
-        let mut batch = Batch::default();
-        for item in self.store.scan(Table::Retries, &prefix, &prefix) {
-            let (key, value) = item?;
+        while self.promote_some(crawl, host, now_ms)? == RETRIES_AT_ONCE {}
+        Ok(())
+    }
+
+    fn promote_some(&mut self, crawl: CrawlId, host: &HostKey, now_ms: i64) -> Result<usize> {
+        let at = self.host_at(crawl, host);
+        let HostAt { slot, key: prefix } = at;
+        let mut batch = Batch::at(slot);
+        let mut promoted = 0;
+        for (key, value) in self.store.scan(slot, Table::Retries, &prefix, &prefix, RETRIES_AT_ONCE)? {
             let rest = &key[key::HOST_BYTES..];
             let due_ms = key::read_time(rest).ok_or(MonitorError::Corrupt("retry"))?;
             // No retry waits for as long as a clock may be wrong by.
@@ -64,14 +72,20 @@ impl Frontier {
             batch.delete(Table::Retries, &key);
             batch.put(Table::Queue, key::queue(&prefix, place), entry.encode_to_vec());
             self.floors.borrow_mut().lower_queue(&prefix, place);
-            let url = key::url(&prefix, self.fingerprinter.of(entry.url.as_bytes()));
-            batch.put(Table::Seen, url, seen.encode());
+            batch.put(Table::Seen, at.url(self.fingerprinter.of(entry.url.as_bytes())).key, seen.encode());
+            promoted += 1;
         }
-        self.store.write(&batch)
+        if promoted > 0 {
+            self.write(batch)?;
+        }
+        Ok(promoted)
     }
 
-    pub(super) fn first_retry(&self, host: &[u8; key::HOST_BYTES]) -> Result<Option<i64>> {
-        let first = self.store.scan(Table::Retries, host, host).next().transpose()?;
-        first.map(|(key, _)| key::read_time(&key[key::HOST_BYTES..]).ok_or(MonitorError::Corrupt("retry"))).transpose()
+    pub(super) fn first_retry(&self, host: &HostAt) -> Result<Option<i64>> {
+        let first = self.store.scan(host.slot, Table::Retries, &host.key, &host.key, 1)?;
+        first
+            .first()
+            .map(|(key, _)| key::read_time(&key[key::HOST_BYTES..]).ok_or(MonitorError::Corrupt("retry")))
+            .transpose()
     }
 }

@@ -12,19 +12,53 @@
 //! | `uses` | crawl, host fingerprint | `HostUse` |
 //! | `contents` | crawl, text fingerprint | the first URL with it |
 //! | `hosts`, `robots` | host name; host name, 0, origin | `HostRecord`, `Robots` |
-//! | `addresses` | address, 0, host name; address, 0 | nothing; `AddressRecord` |
-//! | `meta` | a kind byte and a number | crawls, progress, exclusions, planning, leases, forgettings, token, polynomial, slots |
-//! | `meta` | a kind byte and a pattern | blocked hosts |
+//! | `addresses` | address, 0, host name | nothing |
+//! | `address records` | address, 0 | `AddressRecord` |
+//! | `leases` | a kind byte, token | `LeaseRecord`, in the slot of the host |
+//! | `counters` | a kind byte, crawl | `CrawlProgress`, summed over the slots of the hosts |
+//! | `crawls`, `forgettings`, `blocks` | a kind byte; number or pattern | `CrawlRecord`, `ForgettingRecord`, `BlockRecord` |
+//! | `meta` | a kind byte and a number | exclusions, planning, token, epoch, polynomial, slots of collectors |
+//!
+//! What is about a host lies in its slot; `contents` and addresses have slots of their own, and the last two lines of the table lie
+//! in the slot for what crosses hosts.
 
 use seine_common::address::AddressKey;
+use seine_common::host::HostKey;
 
 use crate::place::{PLACE_BYTES, Place};
 use crate::record::CrawlId;
+use crate::store::Slot;
 
 pub const CRAWL_BYTES: usize = 4;
 pub const HOST_BYTES: usize = CRAWL_BYTES + 8;
 pub const URL_BYTES: usize = HOST_BYTES + 8;
 pub const QUEUE_BYTES: usize = HOST_BYTES + PLACE_BYTES;
+
+/// A host within a crawl, and where all about it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HostAt {
+    pub slot: Slot,
+    pub key: [u8; HOST_BYTES],
+}
+
+/// A URL within a crawl, in the slot of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UrlAt {
+    pub slot: Slot,
+    pub key: [u8; URL_BYTES],
+}
+
+impl HostAt {
+    pub fn url(&self, url: u64) -> UrlAt {
+        UrlAt { slot: self.slot, key: joined(&self.key, &url.to_be_bytes()) }
+    }
+}
+
+impl UrlAt {
+    pub fn host(&self) -> [u8; HOST_BYTES] {
+        *self.key.first_chunk().expect("it begins with its host's key")
+    }
+}
 
 pub fn crawl(crawl: CrawlId) -> [u8; CRAWL_BYTES] {
     crawl.0.to_be_bytes()
@@ -33,10 +67,6 @@ pub fn crawl(crawl: CrawlId) -> [u8; CRAWL_BYTES] {
 /// Of a host within a crawl: `heads`, and the prefix of `seen`, `queue`, `retries`, `records`.
 pub fn host(crawl: CrawlId, host: u64) -> [u8; HOST_BYTES] {
     joined(&self::crawl(crawl), &host.to_be_bytes())
-}
-
-pub fn url(host: &[u8; HOST_BYTES], url: u64) -> [u8; URL_BYTES] {
-    joined(host, &url.to_be_bytes())
 }
 
 pub fn queue(host: &[u8; HOST_BYTES], place: Place) -> [u8; QUEUE_BYTES] {
@@ -65,11 +95,16 @@ pub fn visits_from(crawl: CrawlId, due_ms: i64) -> [u8; CRAWL_BYTES + 8] {
     joined(&self::crawl(crawl), &time(due_ms))
 }
 
-/// When a visit is due, and the key of its URL.
-pub fn read_visit(key: &[u8]) -> Option<(i64, [u8; URL_BYTES])> {
+/// When a visit is due, and the URL.
+pub fn read_visit(slot: Slot, key: &[u8]) -> Option<(i64, UrlAt)> {
     let due_ms = read_time(key.get(CRAWL_BYTES..)?)?;
     let url = [key.get(..CRAWL_BYTES)?, key.get(CRAWL_BYTES + 8..)?].concat();
-    Some((due_ms, url.try_into().ok()?))
+    Some((due_ms, UrlAt { slot, key: url.try_into().ok()? }))
+}
+
+/// Where all about an address lies.
+pub fn address_slot(address: AddressKey) -> Slot {
+    Slot::of(&HostKey::from_stored(address.to_string()))
 }
 
 pub fn content(crawl: CrawlId, fingerprint: u64) -> [u8; HOST_BYTES] {

@@ -1,8 +1,9 @@
 //! The frontier against a simple model in memory, over each kind of store: random discoveries, leases, settlements, lost
 //! leases, retries, visits, restarts and moves of the clock. After every step both must know the same.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -13,16 +14,16 @@ use super::{Candidate, Frontier, Known, Settlement};
 use crate::place::{Class, Order, Place};
 use crate::record::{CrawlId, CrawlRecord, HostRecord, LeaseRecord, QueueEntry, UrlRecord};
 use crate::store::MemoryStore;
-use crate::tests_support::{candidate, crawl, outcome, settled};
+use crate::tests_support::{Valkey, candidate, crawl, outcome, settled};
 
 /// A frontier that can be closed and opened again.
 struct Subject {
-    open: Box<dyn Fn() -> Frontier + Send>,
+    open: Box<dyn Fn() -> Frontier>,
     frontier: Option<Frontier>,
 }
 
 impl Subject {
-    fn new(open: impl Fn() -> Frontier + Send + 'static) -> Self {
+    fn new(open: impl Fn() -> Frontier + 'static) -> Self {
         Self { open: Box::new(open), frontier: None }
     }
 
@@ -387,23 +388,27 @@ struct Rocks {
 }
 
 const CASES_PER_DIRECTORY: u32 = 100;
-static ROCKS: Mutex<Option<Rocks>> = Mutex::new(None);
+thread_local! {
+    static ROCKS: RefCell<Option<Rocks>> = const { RefCell::new(None) };
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_024, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
 
     #[test]
     fn the_frontier_on_rocksdb_behaves_like_the_model(steps in prop::collection::vec(step(), 1..40)) {
-        let mut shared = ROCKS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let rocks = shared.get_or_insert_with(|| {
-            let dir = tempfile::tempdir().unwrap();
-            Rocks { subject: Subject::new(move || Frontier::open(dir.path()).unwrap()), cases: 0 }
+        let result = ROCKS.with_borrow_mut(|shared| {
+            let rocks = shared.get_or_insert_with(|| {
+                let dir = tempfile::tempdir().unwrap();
+                Rocks { subject: Subject::new(move || Frontier::open(dir.path()).unwrap()), cases: 0 }
+            });
+            rocks.cases += 1;
+            let result = behaves_like_the_model(&mut rocks.subject, CrawlId(rocks.cases), &steps);
+            if rocks.cases >= CASES_PER_DIRECTORY || result.is_err() {
+                *shared = None;
+            }
+            result
         });
-        rocks.cases += 1;
-        let result = behaves_like_the_model(&mut rocks.subject, CrawlId(rocks.cases), &steps);
-        if rocks.cases >= CASES_PER_DIRECTORY || result.is_err() {
-            *shared = None;
-        }
         result?;
     }
 
@@ -412,5 +417,28 @@ proptest! {
         let store = MemoryStore::default();
         let mut subject = Subject::new(move || Frontier::over(store.clone()).unwrap());
         behaves_like_the_model(&mut subject, CrawlId(1), &steps)?;
+    }
+}
+
+thread_local! {
+    static VALKEY: RefCell<Option<Subject>> = const { RefCell::new(None) };
+}
+
+proptest! {
+    // A restart of a frontier there is a round over all slots, and answers come over a connection.
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_frontier_on_valkey_behaves_like_the_model(steps in prop::collection::vec(step(), 1..40)) {
+        static CRAWLS: AtomicU32 = AtomicU32::new(0);
+        let crawl = CrawlId(CRAWLS.fetch_add(1, Ordering::Relaxed) + 1);
+        let result = VALKEY.with_borrow_mut(|shared| {
+            if shared.is_none() {
+                let valkey = Valkey::take()?;
+                *shared = Some(Subject::new(move || Frontier::over(valkey.open()).unwrap()));
+            }
+            shared.as_mut().map(|subject| behaves_like_the_model(subject, crawl, &steps))
+        });
+        result.unwrap_or(Ok(()))?;
     }
 }

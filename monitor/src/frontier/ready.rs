@@ -5,9 +5,10 @@
 
 use seine_common::host::HostKey;
 
+use super::key::HostAt;
 use super::{Frontier, key};
 use crate::record::CrawlId;
-use crate::store::{Batch, Entry, Table};
+use crate::store::{Batch, Entry, Slot, Table};
 use crate::{MonitorError, Result};
 
 /// The ready time of a host that is leased.
@@ -41,10 +42,11 @@ impl Frontier {
 
     /// True while anything of the host waits, retries included.
     pub fn has_work(&self, crawl: CrawlId, host: &HostKey) -> Result<bool> {
-        self.store.has(Table::Heads, &self.host_key(crawl, host))
+        let HostAt { slot, key } = self.host_at(crawl, host);
+        self.store.has(slot, Table::Heads, &key)
     }
 
-    /// Puts a host into the index that is not in it.
+    /// Puts a host into the index that is not in it; the batch is at the host's slot.
     pub(super) fn enter_ready(&self, batch: &mut Batch, crawl: CrawlId, host: &HostKey, ready_ms: i64) {
         let fingerprint = self.fingerprinter.of(host.as_str().as_bytes());
         let ready_ms = ready_ms.clamp(0, PARKED);
@@ -55,13 +57,13 @@ impl Frontier {
     /// Takes a host out of the index because it is leased.
     pub(super) fn leave_ready(&mut self, batch: &mut Batch, crawl: CrawlId, host: &HostKey) -> Result<()> {
         self.remove_from_index(batch, crawl, host)?;
-        batch.put(Table::Heads, self.host_key(crawl, host), key::time(TAKEN));
+        batch.put(Table::Heads, self.host_at(crawl, host).key, key::time(TAKEN));
         Ok(())
     }
 
     fn remove_from_index(&self, batch: &mut Batch, crawl: CrawlId, host: &HostKey) -> Result<()> {
         let fingerprint = self.fingerprinter.of(host.as_str().as_bytes());
-        if let Some(head) = self.store.get(Table::Heads, &key::host(crawl, fingerprint))? {
+        if let Some(head) = self.store.get(Slot::of(host), Table::Heads, &key::host(crawl, fingerprint))? {
             let ready_ms = key::read_time(&head).ok_or(MonitorError::Corrupt("host head"))?;
             if ready_ms != TAKEN {
                 batch.delete(Table::Ready, key::ready(crawl, ready_ms, fingerprint));
@@ -73,32 +75,32 @@ impl Frontier {
     /// Puts a host back by what it still has: ready at the time given, later when only retries are left, or done. One that
     /// is ready at [`PARKED`] stands behind all others and never comes up.
     pub fn requeue_host(&mut self, crawl: CrawlId, host: &HostKey, ready_ms: i64) -> Result<()> {
-        let host_key = self.host_key(crawl, host);
+        let at = self.host_at(crawl, host);
+        self.links_of.remove(&at);
         let has_urls = !self.stretch(crawl, host, None, 1)?.urls.is_empty();
-        let ready_ms =
-            if has_urls { Some(ready_ms) } else { self.first_retry(&host_key)?.map(|due| due.max(ready_ms)) };
-        let mut batch = Batch::default();
+        let ready_ms = if has_urls { Some(ready_ms) } else { self.first_retry(&at)?.map(|due| due.max(ready_ms)) };
+        let mut batch = Batch::at(at.slot);
         self.remove_from_index(&mut batch, crawl, host)?;
         match ready_ms {
             Some(ready_ms) => self.enter_ready(&mut batch, crawl, host, ready_ms),
-            None => batch.delete(Table::Heads, host_key),
+            None => batch.delete(Table::Heads, at.key),
         }
-        self.store.write(&batch)
+        self.write(batch)
     }
 
     /// Parked hosts of a crawl, in the order of their keys, behind the one given.
     pub fn parked(&self, crawl: CrawlId, after: Option<&HostKey>, limit: usize) -> Result<Vec<HostKey>> {
         let after = after.map(|host| self.fingerprinter.of(host.as_str().as_bytes()).saturating_add(1));
         let from = key::ready(crawl, PARKED, after.unwrap_or(0));
-        let entries = self.store.scan(Table::Ready, &key::crawl(crawl), &from).take(limit);
-        entries.map(|item| host_name(item?.1)).collect()
+        let entries = self.store.scan_all(Table::Ready, &key::crawl(crawl), &from, limit)?;
+        entries.into_iter().map(|(_, (_, host))| host_name(host)).collect()
     }
 
-    /// Hosts with something waiting and without a lease, over all crawls, from a key on; each with the key behind it.
-    pub fn waiting_hosts(&self, from: &[u8], limit: usize) -> Result<Vec<(Vec<u8>, HostKey)>> {
-        let behind = |key: &[u8]| [key, &[0]].concat();
-        let entries = self.store.scan(Table::Ready, &[], from).take(limit);
-        entries.map(|item| item.and_then(|(key, host)| Ok((behind(&key), host_name(host)?)))).collect()
+    /// Hosts with something waiting and without a lease, over all crawls, some at a time, and the cursor of those behind them.
+    pub fn waiting_hosts(&self, cursor: &[u8], limit: usize) -> Result<(Vec<HostKey>, Vec<u8>)> {
+        let walked = self.store.walk(Table::Ready, cursor, limit)?;
+        let hosts = walked.entries.into_iter().map(|(_, (_, host))| host_name(host));
+        Ok((hosts.collect::<Result<_>>()?, walked.next))
     }
 
     /// Hosts that would be ready later than `latest_ms`, and are not parked, are ready then: some of them.
@@ -106,23 +108,23 @@ impl Frontier {
         let late = self.ready_from_key(crawl, &key::ready(crawl, latest_ms.saturating_add(1), 0), limit)?;
         let late: Vec<HostKey> =
             late.into_iter().take_while(|(ready_ms, _)| *ready_ms < PARKED).map(|(_, host)| host).collect();
-        let mut batch = Batch::default();
+        let mut batch = Batch::at_home();
         for host in &late {
+            batch.turn_to(Slot::of(host));
             self.remove_from_index(&mut batch, crawl, host)?;
             self.enter_ready(&mut batch, crawl, host, latest_ms);
         }
-        self.store.write(&batch)?;
+        self.write(batch)?;
         Ok(late)
     }
 
     fn ready_from_key(&self, crawl: CrawlId, from: &[u8], limit: usize) -> Result<Vec<(i64, HostKey)>> {
-        let entries = self.store.scan(Table::Ready, &key::crawl(crawl), from).take(limit);
-        let parse = |item: Result<Entry>| {
-            let (key, host) = item?;
+        let entries = self.store.scan_all(Table::Ready, &key::crawl(crawl), from, limit)?;
+        let parse = |(_, (key, host)): (Slot, Entry)| {
             let ready_ms = key::read_time(&key[key::CRAWL_BYTES..]).ok_or(MonitorError::Corrupt("ready host"))?;
             Ok((ready_ms, host_name(host)?))
         };
-        entries.map(parse).collect()
+        entries.into_iter().map(parse).collect()
     }
 }
 

@@ -3,16 +3,17 @@
 //! A page's links are checked together, sorted, because a sorted batch costs RocksDB a fraction of single look-ups.
 //! Fingerprints only: host fingerprint first, so that one host's URLs lie together on disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use prost::Message;
 use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 
+use super::key::{HostAt, UrlAt};
 use super::{Candidate, Frontier, Known, Queued, key};
 use crate::place::{PLACE_BYTES, Place};
 use crate::record::{CrawlId, QueueEntry};
-use crate::store::{Batch, Table};
+use crate::store::{Batch, Slot, Table, Ticket};
 use crate::{MonitorError, Result};
 
 /// Where a seen URL stands.
@@ -64,8 +65,7 @@ impl Seen {
 }
 
 struct Keyed<'a> {
-    key: [u8; key::URL_BYTES],
-    host: [u8; key::HOST_BYTES],
+    url: UrlAt,
     position: usize,
     candidate: &'a Candidate,
 }
@@ -77,47 +77,75 @@ impl Frontier {
         let mut keyed: Vec<_> =
             candidates.iter().enumerate().map(|(position, c)| self.keyed(crawl, position, c)).collect();
         // Sorted by key; of equal ones the first given stays first.
-        keyed.sort_by_key(|item| item.key);
-        let keys: Vec<&[u8]> = keyed.iter().map(|item| &item.key[..]).collect();
+        keyed.sort_by_key(|item| item.url.key);
+        let keys: Vec<(Slot, &[u8])> = keyed.iter().map(|item| (item.url.slot, &item.url.key[..])).collect();
         let found = self.store.get_sorted(Table::Seen, &keys)?;
         let mut admitted = vec![false; candidates.len()];
-        let mut batch = Batch::default();
-        let mut hosts: HashMap<[u8; key::HOST_BYTES], &HostKey> = HashMap::new();
-        let mut new: HashSet<[u8; key::URL_BYTES]> = HashSet::new();
+        let mut batch = Batch::at_home();
+        let mut hosts: HashMap<HostAt, &HostKey> = HashMap::new();
+        let mut last: Option<&UrlAt> = None;
+        let mut counted_at: Option<Slot> = None;
         for (item, found) in keyed.iter().zip(found) {
+            let UrlAt { slot, key } = item.url;
+            let is_repeated = last.replace(&item.url) == Some(&item.url);
+            batch.turn_to(slot);
             match found {
                 Some(bytes) => self.lower_depth(&mut batch, item, Seen::decode(&bytes)?)?,
-                None if new.insert(item.key) => {
+                None if !is_repeated => {
                     let Candidate { place, entry, host, .. } = item.candidate;
+                    let at = HostAt { slot, key: item.url.host() };
                     let seen = Seen::Queued { depth: entry.depth, place: *place };
-                    batch.put(Table::Seen, item.key, seen.encode());
-                    batch.put(Table::Queue, key::queue(&item.host, *place), entry.encode_to_vec());
-                    self.floors.borrow_mut().lower_queue(&item.host, *place);
-                    hosts.insert(item.host, host);
+                    batch.insert(Table::Seen, key, seen.encode());
+                    batch.insert(Table::Queue, key::queue(&at.key, *place), entry.encode_to_vec());
+                    self.floors.borrow_mut().lower_queue(&at.key, *place);
+                    if hosts.insert(at, host).is_none() {
+                        // Those of the host before are counted in its slot.
+                        self.put_progress_at(&mut batch, crawl, counted_at.replace(slot));
+                        batch.turn_to(slot);
+                    }
+                    let progress = self.progress.entry(crawl).or_default();
+                    progress.queued += 1;
+                    progress.count_class(place.class(), 1);
                     admitted[item.position] = true;
                 }
                 None => {}
             }
         }
-        for (host_key, host) in hosts {
-            if !self.store.has(Table::Heads, &host_key)? {
+        self.put_progress_at(&mut batch, crawl, counted_at);
+        for (at, host) in hosts {
+            if !self.store.has(at.slot, Table::Heads, &at.key)? {
+                batch.turn_to(at.slot);
                 self.enter_ready(&mut batch, crawl, host, now_ms);
             }
         }
-        let progress = self.progress.entry(crawl).or_default();
-        progress.queued += new.len() as u64;
-        for (candidate, _) in candidates.iter().zip(&admitted).filter(|(_, admitted)| **admitted) {
-            progress.count_class(candidate.place.class(), 1);
+        if !batch.is_empty() {
+            self.last_links = self.store.write(batch)?;
         }
-        self.put_progress(&mut batch, crawl);
-        self.store.write(&batch)?;
         Ok(admitted)
     }
 
+    /// The pages of a host that settle from now on do so after the links that were admitted last: those of one of them.
+    pub fn settle_after_links(&mut self, crawl: CrawlId, host: &HostKey) {
+        if self.last_links > Ticket::default() {
+            self.links_of.insert(self.host_at(crawl, host), self.last_links);
+        }
+    }
+
+    pub(super) fn links_written(&self, host: &HostAt) -> Ticket {
+        self.links_of.get(host).copied().unwrap_or_default()
+    }
+
+    fn put_progress_at(&mut self, batch: &mut Batch, crawl: CrawlId, slot: Option<Slot>) {
+        if let Some(slot) = slot {
+            batch.turn_to(slot);
+            self.put_progress(batch, crawl);
+        }
+    }
+
     fn keyed<'a>(&self, crawl: CrawlId, position: usize, candidate: &'a Candidate) -> Keyed<'a> {
-        let host = self.host_key(crawl, &candidate.host);
-        let key = key::url(&host, self.fingerprinter.of(candidate.url.as_str().as_bytes()));
-        Keyed { key, host, position, candidate }
+        let host = self.host_at(crawl, &candidate.host);
+        let url = host.url(self.fingerprinter.of(candidate.url.as_str().as_bytes()));
+        Keyed { url, position, candidate }
     }
 
     /// A shallower rediscovery of a URL that still waits lowers its depth; its place stays.
@@ -127,29 +155,31 @@ impl Frontier {
         if smaller >= depth {
             return Ok(());
         }
-        let key = key::queue(&item.host, place);
+        let key = key::queue(&item.url.host(), place);
         let mut entry: QueueEntry =
-            self.read(Table::Queue, &key, "queue entry")?.ok_or(MonitorError::Corrupt("queue"))?;
+            self.read(item.url.slot, Table::Queue, &key, "queue entry")?.ok_or(MonitorError::Corrupt("queue"))?;
         entry.depth = smaller;
         entry.expected_usability = entry.expected_usability.max(item.candidate.entry.expected_usability);
         batch.put(Table::Queue, key, entry.encode_to_vec());
-        batch.put(Table::Seen, item.key, Seen::Queued { depth: smaller, place }.encode());
+        batch.put(Table::Seen, item.url.key, Seen::Queued { depth: smaller, place }.encode());
         Ok(())
     }
 
     pub fn known(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>> {
-        let (host, key) = (self.host_key(crawl, &url.host()), self.url_key(crawl, url));
-        let Some(seen) = self.store.get(Table::Seen, &key)? else { return Ok(None) };
+        let at = self.url_at(crawl, url);
+        let (slot, host) = (at.slot, at.host());
+        let Some(seen) = self.store.get(slot, Table::Seen, &at.key)? else { return Ok(None) };
         let missing = MonitorError::Corrupt("seen URL");
         Ok(Some(match Seen::decode(&seen)? {
             Seen::Queued { place, .. } => {
-                let entry = self.read(Table::Queue, &key::queue(&host, place), "queue entry")?.ok_or(missing)?;
+                let entry = self.read(slot, Table::Queue, &key::queue(&host, place), "queue entry")?.ok_or(missing)?;
                 Known::Queued(Queued { place, entry })
             }
             Seen::Retrying { due_ms, place, .. } => {
-                Known::Retrying(self.read(Table::Retries, &key::retry(&host, due_ms, place), "retry")?.ok_or(missing)?)
+                let key = key::retry(&host, due_ms, place);
+                Known::Retrying(self.read(slot, Table::Retries, &key, "retry")?.ok_or(missing)?)
             }
-            Seen::Settled { .. } => Known::Settled(Box::new(self.record_at(&key)?.ok_or(missing)?)),
+            Seen::Settled { .. } => Known::Settled(Box::new(self.record_at(&at)?.ok_or(missing)?)),
         }))
     }
 }

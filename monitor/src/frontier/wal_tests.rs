@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use futures::executor::block_on;
+
 use super::Frontier;
 use crate::record::CrawlRecord;
 use crate::tests_support::crawl;
@@ -17,7 +19,7 @@ fn killed(path: &Path) {
         let settings = crawl(&format!("crawl {id}"), &["http://a.test/"]);
         frontier.put_crawl(&CrawlRecord { id, settings, ..CrawlRecord::default() }).unwrap();
     }
-    frontier.syncer().sync().unwrap();
+    block_on(frontier.syncer().sync()).unwrap();
     for file in fs::read_dir(open.path()).unwrap().map(Result::unwrap) {
         fs::copy(file.path(), path.join(file.file_name())).unwrap();
     }

@@ -8,6 +8,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use futures::executor::block_on;
+
 use super::Durability;
 use crate::store::Durable;
 
@@ -76,7 +78,7 @@ fn give_answers(
         group.push(first);
         group.extend(waiting.try_iter());
         if durability == Durability::Sync
-            && let Err(error) = log.sync()
+            && let Err(error) = block_on(log.sync())
         {
             tracing::error!(%error, "the frontier's log cannot be synced");
             let _ = failed.set(error.to_string());

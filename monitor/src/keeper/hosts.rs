@@ -20,9 +20,9 @@ const LOOKED_AT_ONCE: usize = 1_000;
 /// URLs of a host that are counted.
 const COUNTED: usize = 10_000;
 
-/// Where a list goes on: first the hosts that were leased once, by name, then those that only wait.
+/// Where a list goes on: first the hosts that were leased once, then those that only wait.
 enum Cursor {
-    Leased(String),
+    Leased(Vec<u8>),
     Waiting(Vec<u8>),
 }
 
@@ -38,8 +38,8 @@ impl Keeper {
         };
         let mut answer = ListHostsResponse::default();
         let (hosts, next) = match Cursor::read(&request.cursor)? {
-            Cursor::Leased(from) => self.leased_once(&from)?,
-            Cursor::Waiting(from) => self.never_leased(&from)?,
+            Cursor::Leased(cursor) => self.leased_once(&cursor)?,
+            Cursor::Waiting(cursor) => self.never_leased(&cursor)?,
         };
         for record in hosts {
             let host = HostKey::from_stored(record.host.clone());
@@ -56,28 +56,22 @@ impl Keeper {
         Ok(answer)
     }
 
-    fn leased_once(&self, from: &str) -> Result<(Vec<HostRecord>, Option<Cursor>)> {
-        let records = self.frontier.hosts(from, LOOKED_AT_ONCE)?;
-        let next = match records.last() {
-            // The next possible name.
-            Some(last) if records.len() == LOOKED_AT_ONCE => Cursor::Leased(format!("{}\0", last.host)),
-            _ => Cursor::Waiting(Vec::new()),
-        };
+    fn leased_once(&self, cursor: &[u8]) -> Result<(Vec<HostRecord>, Option<Cursor>)> {
+        let (records, next) = self.frontier.hosts(cursor, LOOKED_AT_ONCE)?;
+        let next = if next.is_empty() { Cursor::Waiting(Vec::new()) } else { Cursor::Leased(next) };
         Ok((records, Some(next)))
     }
 
-    fn never_leased(&self, from: &[u8]) -> Result<(Vec<HostRecord>, Option<Cursor>)> {
-        let waiting = self.frontier.waiting_hosts(from, LOOKED_AT_ONCE)?;
-        let next = waiting.last().filter(|_| waiting.len() == LOOKED_AT_ONCE);
-        let next = next.map(|(behind, _)| Cursor::Waiting(behind.clone()));
+    fn never_leased(&self, cursor: &[u8]) -> Result<(Vec<HostRecord>, Option<Cursor>)> {
+        let (waiting, next) = self.frontier.waiting_hosts(cursor, LOOKED_AT_ONCE)?;
         let mut records = Vec::new();
-        for (_, host) in waiting {
+        for host in waiting {
             // The others were told before.
-            if self.frontier.hosts(host.as_str(), 1)?.first().is_none_or(|known| known.host != host.as_str()) {
+            if !self.frontier.was_leased(&host)? {
                 records.push(self.frontier.host(&host)?);
             }
         }
-        Ok((records, next))
+        Ok((records, Some(next).filter(|next| !next.is_empty()).map(Cursor::Waiting)))
     }
 
     fn listed(&self, host: &HostKey, record: &HostRecord) -> Result<ListedHost> {
@@ -170,17 +164,17 @@ impl Cursor {
     fn read(bytes: &[u8]) -> Result<Self> {
         let wrong = || MonitorError::Invalid("the cursor is none that was given".to_owned());
         match bytes.split_first() {
-            None => Ok(Self::Leased(String::new())),
-            Some((b'h', name)) => Ok(Self::Leased(String::from_utf8(name.to_vec()).map_err(|_| wrong())?)),
-            Some((b'w', key)) => Ok(Self::Waiting(key.to_vec())),
+            None => Ok(Self::Leased(Vec::new())),
+            Some((b'h', cursor)) => Ok(Self::Leased(cursor.to_vec())),
+            Some((b'w', cursor)) => Ok(Self::Waiting(cursor.to_vec())),
             Some(_) => Err(wrong()),
         }
     }
 
     fn write(self) -> Vec<u8> {
         match self {
-            Self::Leased(name) => [b"h", name.as_bytes()].concat(),
-            Self::Waiting(key) => [b"w", key.as_slice()].concat(),
+            Self::Leased(cursor) => [b"h", cursor.as_slice()].concat(),
+            Self::Waiting(cursor) => [b"w", cursor.as_slice()].concat(),
         }
     }
 }

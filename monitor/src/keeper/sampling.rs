@@ -31,7 +31,7 @@ impl Keeper {
         });
         Ok(Sample {
             active_leases: self.leases.iter().count(),
-            hosts_waiting: self.frontier.waiting_hosts(&[], HOSTS_COUNTED)?.len(),
+            hosts_waiting: self.frontier.waiting_hosts(&[], HOSTS_COUNTED)?.0.len(),
             crawls: sampled.collect(),
         })
     }

@@ -1,16 +1,18 @@
-//! The store on RocksDB, embedded in the Monitor's process: a table is a column family.
+//! The store on RocksDB, embedded in the Monitor's process: a table is a column family, or the part of one that its keys' first
+//! byte tells. It knows no slots.
 //!
 //! Writes are not synced one by one: syncing the log up to its end makes everything written before durable, in order.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamily, ColumnFamilyDescriptor, DB, DBCompactionStyle, DBCompressionType,
     Direction, IteratorMode, Options, ReadOptions, WriteBatch, WriteBufferManager,
 };
 
-use super::{Batch, Change, Durable, Entry, Store, Table};
+use super::{Batch, Change, Counted, Durable, Entry, Slot, Store, Table, Ticket, Walked, Wanted};
 use crate::{MonitorError, Result};
 
 /// For unwritten changes and data blocks, where no setting says otherwise.
@@ -49,14 +51,16 @@ impl RocksStore {
         options.set_keep_log_file_num(2);
         // Everything up to the first damaged record counts, whichever of the logs it stands in, and nothing behind it.
         options.set_wal_recovery_mode(rocksdb::DBRecoveryMode::PointInTime);
-        let tables = Table::ALL
-            .iter()
-            .map(|table| ColumnFamilyDescriptor::new(table.name(), table_options(*table, &cache, table_buffer_bytes)));
-        Ok(Self { db: Arc::new(DB::open_cf_descriptors(&options, path, tables)?) })
+        let mut tables = Table::ALL.to_vec();
+        tables.dedup_by_key(|table| family(*table));
+        let family = |table: &Table| {
+            ColumnFamilyDescriptor::new(family(*table), table_options(*table, &cache, table_buffer_bytes))
+        };
+        Ok(Self { db: Arc::new(DB::open_cf_descriptors(&options, path, tables.iter().map(family))?) })
     }
 
     fn table(&self, table: Table) -> &ColumnFamily {
-        self.db.cf_handle(table.name()).expect("every table is opened")
+        self.db.cf_handle(family(table)).expect("every table is opened")
     }
 }
 
@@ -93,37 +97,114 @@ fn table_options(table: Table, cache: &Cache, buffer_bytes: usize) -> Options {
     options
 }
 
-impl Store for RocksStore {
-    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        Ok(self.db.get_cf(self.table(table), key)?)
+/// The column family that has the table: stored, so it stays as it is.
+fn family(table: Table) -> &'static str {
+    match table {
+        Table::Seen => "seen",
+        Table::Queue => "queue",
+        Table::Retries => "retries",
+        Table::Records => "records",
+        Table::Heads => "heads",
+        Table::Ready => "ready",
+        Table::Visits => "visits",
+        Table::Uses => "uses",
+        Table::Contents => "contents",
+        Table::Hosts => "hosts",
+        Table::Addresses | Table::AddressRecords => "addresses",
+        Table::Robots => "robots",
+        Table::Leases | Table::Crawls | Table::Blocks | Table::Forgettings | Table::Counters | Table::Meta => "meta",
     }
+}
 
-    fn has(&self, table: Table, key: &[u8]) -> Result<bool> {
-        Ok(self.db.get_pinned_cf(self.table(table), key)?.is_some())
+/// Whether a key of the table's family is the table's own.
+fn holds(table: Table, key: &[u8]) -> bool {
+    let kind = key.first();
+    match table {
+        Table::Addresses => key.last() != Some(&0),
+        Table::AddressRecords => key.last() == Some(&0),
+        Table::Leases => kind == Some(&b'l'),
+        Table::Crawls => kind == Some(&b'c'),
+        Table::Blocks => kind == Some(&b'b'),
+        Table::Forgettings => kind == Some(&b'f'),
+        Table::Counters => kind == Some(&b'g'),
+        Table::Meta => !matches!(kind, Some(b'l' | b'c' | b'b' | b'f' | b'g')),
+        _ => true,
     }
+}
 
-    fn get_sorted(&self, table: Table, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        let found = self.db.batched_multi_get_cf(self.table(table), keys.iter().copied(), true);
-        found.into_iter().map(|value| Ok(value?.map(|bytes| bytes.to_vec()))).collect()
-    }
-
-    fn scan<'a>(&'a self, table: Table, prefix: &[u8], from: &[u8]) -> Box<dyn Iterator<Item = Result<Entry>> + 'a> {
+impl RocksStore {
+    fn entries(&self, table: Table, prefix: &[u8], from: &[u8]) -> impl Iterator<Item = Result<Entry>> {
         let mut options = ReadOptions::default();
         options.set_iterate_range(rocksdb::PrefixRange(prefix));
         let from = IteratorMode::From(from, Direction::Forward);
         let entries = self.db.iterator_cf_opt(self.table(table), options, from);
-        Box::new(entries.map(|entry| entry.map_err(MonitorError::from)))
+        entries.map(|entry| entry.map_err(MonitorError::from))
+    }
+}
+
+impl Store for RocksStore {
+    fn get(&self, _: Slot, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.db.get_cf(self.table(table), key)?)
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<()> {
+    fn has(&self, _: Slot, table: Table, key: &[u8]) -> Result<bool> {
+        Ok(self.db.get_pinned_cf(self.table(table), key)?.is_some())
+    }
+
+    fn get_sorted(&self, table: Table, keys: &[(Slot, &[u8])]) -> Result<Vec<Option<Vec<u8>>>> {
+        let found = self.db.batched_multi_get_cf(self.table(table), keys.iter().map(|(_, key)| *key), true);
+        found.into_iter().map(|value| Ok(value?.map(|bytes| bytes.to_vec()))).collect()
+    }
+
+    fn scan(&self, _: Slot, table: Table, prefix: &[u8], from: &[u8], limit: usize) -> Result<Vec<Entry>> {
+        self.entries(table, prefix, from).take(limit).collect()
+    }
+
+    fn scan_all(&self, table: Table, prefix: &[u8], from: &[u8], limit: usize) -> Result<Vec<(Slot, Entry)>> {
+        self.entries(table, prefix, from).take(limit).map(|entry| Ok((Slot::HOME, entry?))).collect()
+    }
+
+    fn walk(&self, table: Table, cursor: &[u8], limit: usize) -> Result<Walked> {
+        let mut walked = Walked::default();
+        for entry in self.entries(table, &[], cursor) {
+            let (key, value) = entry?;
+            if walked.entries.len() == limit {
+                walked.next = key.into_vec();
+                break;
+            }
+            if holds(table, &key) {
+                walked.entries.push((None, (key, value)));
+            }
+        }
+        Ok(walked)
+    }
+
+    fn counted(&self, key: &[u8]) -> Result<Counted> {
+        Ok(Counted::Total(self.get(Slot::HOME, Table::Counters, key)?))
+    }
+
+    fn write(&mut self, batch: Batch) -> Result<Ticket> {
         let mut changes = WriteBatch::default();
-        for change in batch.changes() {
+        for (_, change) in batch.changes() {
             match change {
-                Change::Put { table, key, value } => changes.put_cf(self.table(table), key, value),
+                Change::Insert { table, key, value } | Change::Put { table, key, value } => {
+                    changes.put_cf(self.table(table), key, value);
+                }
                 Change::Delete { table, key } => changes.delete_cf(self.table(table), key),
             }
         }
-        Ok(self.db.write(changes)?)
+        for (number, count) in batch.counts().iter().enumerate() {
+            if !batch.counts()[number + 1..].iter().any(|later| later.key == count.key) {
+                changes.put_cf(self.table(Table::Counters), &count.key, &count.total);
+            }
+        }
+        self.db.write(changes)?;
+        Ok(Ticket::default())
+    }
+
+    /// All is within reach of one who may wait for the disk.
+    fn load<'s>(&'s self, _: &'s [Wanted]) -> BoxFuture<'s, Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     fn syncer(&self) -> Arc<dyn Durable> {
@@ -134,8 +215,8 @@ impl Store for RocksStore {
 struct Log(Arc<DB>);
 
 impl Durable for Log {
-    fn sync(&self) -> Result<()> {
-        self.0.flush_wal(true)?;
-        Ok(())
+    /// Waits for the disk: for a thread of its own.
+    fn sync(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async { Ok(self.0.flush_wal(true)?) })
     }
 }

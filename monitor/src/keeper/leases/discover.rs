@@ -88,6 +88,9 @@ impl Keeper {
         }
         let dated = dated(&candidates);
         let new = self.enter(crawl, candidates)?;
+        if let Ok(page) = CanonicalUrl::parse(&parent.url) {
+            self.frontier.settle_after_links(crawl, &page.host());
+        }
         self.note_dates(crawl, &dated)?;
         Ok(new)
     }
