@@ -16,6 +16,7 @@
 
 mod key;
 mod sieve;
+mod reads;
 mod exclusions;
 mod floors;
 mod host_queue;
@@ -53,6 +54,7 @@ use crate::{MonitorError, Result};
 use exclusions::Exclusions;
 use floors::Floors;
 use key::{HostAt, UrlAt};
+pub use reads::Reads;
 pub use ready::PARKED;
 
 /// A URL that wants to enter a crawl. Scope and limits have been checked.

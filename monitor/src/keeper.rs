@@ -22,13 +22,14 @@ mod planning;
 mod upkeep;
 mod sampling;
 mod draining;
+mod loading;
 mod clock;
 mod durable;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -52,7 +53,7 @@ use crate::frontier::Frontier;
 use crate::lease::table::{Holder, LeaseTable, SessionId};
 use crate::record::{CrawlId, CrawlRecord, ForgettingRecord};
 use crate::slots::SlotMap;
-use crate::store::{DEFAULT_MEMORY_BYTES, RocksStore};
+use crate::store::{DEFAULT_MEMORY_BYTES, Ownership, RedisStore, RocksStore, SharedStore, Store, StoreHealth};
 use crate::{MonitorError, Result};
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
@@ -65,6 +66,10 @@ const COMMANDS: usize = 1024;
 pub(crate) const MESSAGES_TO_COLLECTOR: usize = 16 * 1024;
 /// Expiry and pressure are looked at this often, grants whenever something changes.
 const TICK: Duration = Duration::from_millis(100);
+/// How often it is looked whether the store answers, while somebody waits for it.
+const LOOK_AT_STORE: Duration = Duration::from_millis(500);
+/// How long the end waits for a store that is away.
+const STORE_MAY_TAKE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
 pub struct MonitorConfig {
@@ -94,6 +99,14 @@ pub enum Durability {
     Sync,
     /// Against a killed process: left to the operating system.
     Os,
+}
+
+/// Where the frontier is kept.
+pub enum Home {
+    /// In a directory of this machine.
+    Disk(PathBuf),
+    /// In a store that other Monitors reach too, as long as it belongs to this one.
+    Shared(SharedStore, Arc<Ownership>),
 }
 
 impl Default for MonitorConfig {
@@ -165,21 +178,31 @@ pub struct Monitor {
     pub(crate) commands: mpsc::Sender<Command>,
     thread: Arc<std::sync::Mutex<Option<JoinHandle<()>>>>,
     end: ThreadEnd,
+    health: StoreHealth,
 }
 
 impl Monitor {
-    /// Opens the frontier below `path` and starts the keeper, which hands nothing out while one of the nodes says so. Must
-    /// be called within a tokio runtime.
-    pub fn open(path: &Path, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
+    /// Opens the frontier and starts the keeper, which hands nothing out while one of the nodes says so. Must be called within
+    /// a tokio runtime; waits for the disk, or for the store.
+    pub fn open(home: Home, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         crate::metrics::describe();
-        let store = RocksStore::open(path, config.frontier_memory);
-        let frontier = store.and_then(Frontier::over).map_err(|error| MonitorError::open(path, error))?;
+        let store: Box<dyn Store> = match &home {
+            Home::Disk(path) => Box::new(
+                RocksStore::open(path, config.frontier_memory).map_err(|error| MonitorError::open(path, error))?,
+            ),
+            Home::Shared(store, ownership) => Box::new(RedisStore::open(store, ownership, config.frontier_memory)),
+        };
+        let health = store.health();
+        let frontier = Frontier::over_boxed(store).map_err(|error| match &home {
+            Home::Disk(path) => MonitorError::open(path, error),
+            Home::Shared(..) => error,
+        })?;
         let (commands, receiver) = mpsc::channel(COMMANDS);
         let keeper = Keeper::new(frontier, config, clock, nodes)?;
         let runtime = tokio::runtime::Handle::current();
         let (thread, end) = panics::spawn_thread("monitor-keeper", move || keeper.run(receiver, &runtime))
             .expect("a thread can be started");
-        Ok(Self { commands, thread: Arc::new(std::sync::Mutex::new(Some(thread))), end })
+        Ok(Self { commands, thread: Arc::new(std::sync::Mutex::new(Some(thread))), end, health })
     }
 
     /// Returns when the keeper has ended: asked to, or because its store failed or it panicked.
@@ -205,10 +228,14 @@ impl Monitor {
 
     pub(crate) async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T> {
         let (answer, asked) = oneshot::channel();
-        if self.commands.send(command(answer)).await.is_ok()
-            && let Ok(answer) = asked.await
-        {
-            return answer;
+        let answered = async {
+            self.commands.send(command(answer)).await.ok()?;
+            asked.await.ok()
+        };
+        tokio::select! {
+            Some(answer) = answered => return answer,
+            reason = self.store_away() => return Err(MonitorError::StoreAway(reason)),
+            else => {}
         }
         // Nobody answers because the keeper is about to end, or has ended.
         Err(match self.ended().await {
@@ -217,12 +244,32 @@ impl Monitor {
         })
     }
 
-    /// Says goodbye to collectors, makes everything durable and ends the keeper.
+    /// Why the frontier's store does not answer, once it has been silent for a while.
+    pub fn store_trouble(&self) -> Option<String> {
+        self.health.trouble()
+    }
+
+    /// Returns with the reason when the store has been silent for a while: whoever asks need not wait as long as it does.
+    async fn store_away(&self) -> String {
+        loop {
+            if let Some(reason) = self.health.trouble() {
+                return reason;
+            }
+            tokio::time::sleep(LOOK_AT_STORE).await;
+        }
+    }
+
+    /// Says goodbye to collectors, makes everything durable and ends the keeper. A store that does not answer by then is given
+    /// up: what it has not confirmed was not acknowledged.
     pub async fn close(&self) {
         let _ = self.commands.send(Command::Close).await;
         let thread = self.thread.lock().expect("nothing panics while holding this lock").take();
         if let Some(thread) = thread {
-            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+            let mut joined = tokio::task::spawn_blocking(move || thread.join());
+            if tokio::time::timeout(STORE_MAY_TAKE, &mut joined).await.is_err() {
+                self.health.give_up();
+                let _ = joined.await;
+            }
         }
     }
 }
@@ -338,16 +385,23 @@ impl Keeper {
 
     fn run(mut self, mut commands: mpsc::Receiver<Command>, runtime: &tokio::runtime::Handle) -> Result<()> {
         let mut next_tick = self.clock.monotonic_ms();
+        let mut waiting = Vec::new();
         loop {
             let wait = self.until_next_grant();
             // The timer must be made inside the runtime, which this thread is not.
             match runtime.block_on(async { tokio::time::timeout(wait, commands.recv()).await }) {
                 Ok(None | Some(Command::Close)) => break,
-                Ok(Some(command)) => self.handle(command)?,
+                Ok(Some(command)) => waiting.push(command),
                 Err(_) => {}
             }
-            // Whatever else waits is handled before the next look at the clock.
-            while let Ok(command) = commands.try_recv() {
+            // Whatever else waits is handled before the next look at the clock, and read together before that.
+            while waiting.len() < COMMANDS
+                && let Ok(command) = commands.try_recv()
+            {
+                waiting.push(command);
+            }
+            self.bring_within_reach(&waiting)?;
+            for command in waiting.drain(..) {
                 if matches!(command, Command::Close) {
                     return self.finish();
                 }
@@ -498,7 +552,7 @@ impl Keeper {
     /// Answers once everything written so far is durable. A store that cannot be written is the end of the keeper, whose
     /// reason the asker is told.
     fn reply_durably<T: Send + 'static>(&mut self, answer: Answer<T>, result: Result<T>) -> Result<()> {
-        if let Err(error @ MonitorError::Store(_)) = result {
+        if let Err(error @ (MonitorError::Store(_) | MonitorError::NotOwner(_))) = result {
             return Err(error);
         }
         self.answers.after_sync(move || drop(answer.send(result)));

@@ -30,4 +30,4 @@ pub mod rpc;
 mod tests_support;
 
 pub use error::{MonitorError, Result};
-pub use keeper::{Monitor, MonitorConfig};
+pub use keeper::{Home, Monitor, MonitorConfig};

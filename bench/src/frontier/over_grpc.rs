@@ -9,7 +9,7 @@ use seine_common::limits::MAX_BODY_BYTES;
 use seine_monitor::forgetting::Forgetting;
 use seine_monitor::keeper::Durability;
 use seine_monitor::rpc::Access;
-use seine_monitor::{Monitor, MonitorConfig};
+use seine_monitor::{Home, Monitor, MonitorConfig};
 use seine_node::membership::{Filesavers, NodeTable};
 use seine_node::registry::Registry;
 use seine_node::transport;
@@ -53,7 +53,7 @@ pub fn measure(report: &mut FrontierReport, urls: u64, directory: &Path) -> anyh
 async fn discover(pages: Vec<Vec<String>>, directory: &Path) -> anyhow::Result<f64> {
     let config = MonitorConfig { durability: Durability::Os, ..MonitorConfig::default() };
     let nodes = NodeTable::new(Clock::System);
-    let monitor = Monitor::open(directory, config, Clock::System, nodes.clone())?;
+    let monitor = Monitor::open(Home::Disk(directory.to_owned()), config, Clock::System, nodes.clone())?;
     let mut routes = RoutesBuilder::default();
     let registry = Registry::open(&directory.join("authority"), Clock::System)?;
     let access = Access { registry, own: String::new(), address: String::new() };

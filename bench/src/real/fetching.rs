@@ -16,7 +16,7 @@ use seine_common::clock::Clock;
 use seine_common::limits::{MAX_BODY_BYTES, MAX_MESSAGE_BYTES};
 use seine_monitor::forgetting::Forgetting;
 use seine_monitor::rpc::Access;
-use seine_monitor::{Monitor, MonitorConfig};
+use seine_monitor::{Home, Monitor, MonitorConfig};
 use seine_node::limits::Limits;
 use seine_node::membership::{Analysers, Filesavers, NodeTable};
 use seine_node::registry::Registry;
@@ -56,7 +56,12 @@ pub fn run_here(homes: &[String], connections: u32, work: &Path) -> anyhow::Resu
 async fn crawl(homes: &[String], connections: u32, directory: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(directory)?;
     let nodes = NodeTable::new(Clock::System);
-    let monitor = Monitor::open(&directory.join("monitor"), MonitorConfig::default(), Clock::System, nodes.clone())?;
+    let monitor = Monitor::open(
+        Home::Disk(directory.join("monitor")),
+        MonitorConfig::default(),
+        Clock::System,
+        nodes.clone(),
+    )?;
     let registry = Registry::open(&directory.join("authority"), Clock::System)?;
     let access = Access { registry, own: String::new(), address: String::new() };
     let (dialer, memory) = transport::in_memory();

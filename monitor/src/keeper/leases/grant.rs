@@ -51,6 +51,7 @@ impl Keeper {
             return Ok(());
         }
         while self.collectors.values().any(|collector| collector.credit > 0 && self.trouble_of(collector).is_none()) {
+            self.bring_ready_hosts_within_reach(now)?;
             let Some((crawl, host)) = self.next_host(now)? else { return Ok(()) };
             let record = self.frontier.host(&host)?;
             let Some((session, work)) = self.collector_for(crawl, &host, &record, now) else { return Ok(()) };
