@@ -5,7 +5,7 @@
 //! certificate ([`tls::pinned_client_config`]) before it shows the secret → the [`registrar`] spends the token, enters
 //! a lasting [name](name::NodeId) in the book of [`members`], and signs the machine's public key → the machine keeps
 //! [what it got](own) and renews it → both sides make their [`tls`] configurations of it → a member that is removed is
-//! on the deny list until its last certificate has ended.
+//! on the deny list until its last certificate has ended. Books that another Monitor is to go on with lie on a [`shelf`].
 //!
 //! Not here: sockets, and the calls that carry requests and certificates ([`transport`](crate::transport)).
 //!
@@ -17,6 +17,7 @@ pub mod tokens;
 pub mod certificate;
 pub mod authority;
 pub mod members;
+pub mod shelf;
 pub mod book;
 pub mod registrar;
 pub mod own;
@@ -29,5 +30,6 @@ pub use members::{DenyList, Member, MemberBook, PeerRefusal, RenewRefusal, Setti
 pub use name::{ClusterId, Name, NodeId, Serial};
 pub use own::{OwnIdentity, PendingRequest};
 pub use registrar::{AdmissionRefusal, Admitted, Registrar};
+pub use shelf::{ClusterKey, Shelf};
 pub use token::{JoinToken, Pin, Secret, TokenId, WrongToken};
 pub use tokens::{TokenBook, TokenRefusal, TokenSummary, TokenTerms};

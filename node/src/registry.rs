@@ -11,7 +11,7 @@ use seine_common::clock::Clock;
 use seine_proto::monitor::v1::NodeSettings;
 
 use crate::identity::registrar::RegistrarError;
-use crate::identity::{NodeId, Peer, PeerRefusal, Registrar};
+use crate::identity::{ClusterKey, NodeId, Peer, PeerRefusal, Registrar, Shelf};
 
 /// Clones are the same.
 #[derive(Clone)]
@@ -23,7 +23,17 @@ pub struct Registry {
 impl Registry {
     pub fn open(directory: &Path, clock: Clock) -> Result<Self, RegistrarError> {
         let registrar = Registrar::open_or_create(directory, clock.now_ms())?;
-        Ok(Self { registrar: Arc::new(Mutex::new(registrar)), clock })
+        Ok(Self::of(registrar, clock))
+    }
+
+    /// The same with books that others read who may become the Monitor.
+    pub fn open_shared(directory: &Path, shelf: Arc<dyn Shelf>, clock: Clock) -> Result<Self, RegistrarError> {
+        let registrar = Registrar::open_shared(directory, shelf, clock.now_ms())?;
+        Ok(Self::of(registrar, clock))
+    }
+
+    fn of(registrar: Registrar, clock: Clock) -> Self {
+        Self { registrar: Arc::new(Mutex::new(registrar)), clock }
     }
 
     /// Looks something up, or changes something where waiting for the disk is no harm.
@@ -43,6 +53,11 @@ impl Registry {
     /// The roles that a node may have; an error for one that may not come any more.
     pub fn roles(&self, peer: &Peer) -> Result<Vec<String>, PeerRefusal> {
         self.with(|registrar, _| registrar.members().check(peer).map(|member| member.roles.iter().cloned().collect()))
+    }
+
+    /// Opens the books to whoever may become the Monitor; `None` where they lie on this machine alone.
+    pub fn cluster_key(&self) -> Option<ClusterKey> {
+        self.with(|registrar, _| registrar.cluster_key().cloned())
     }
 
     /// Nodes that nobody must talk to.

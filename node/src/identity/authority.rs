@@ -11,7 +11,7 @@ mod root;
 use rustls::pki_types::CertificateDer;
 use serde::{Deserialize, Serialize};
 
-use super::book::{BookError, Shelf};
+use super::book::{BookError, Books};
 use super::certificate::{KeyDigest, RequestKey, WrongRequest};
 use super::name::{ClusterId, Name, NodeId, Serial};
 use super::token::Pin;
@@ -81,7 +81,7 @@ pub struct SignedCertificate {
 
 #[derive(Debug)]
 pub struct Authority {
-    shelf: Shelf,
+    books: Books,
     state: State,
 }
 
@@ -94,20 +94,20 @@ struct State {
 
 impl Authority {
     /// Draws the cluster's id and first root when the directory has none.
-    pub fn open_or_create(shelf: &Shelf, now_ms: i64) -> Result<Self, AuthorityError> {
-        let state = match shelf.load::<State>(BOOK)? {
+    pub fn open_or_create(books: &Books, now_ms: i64) -> Result<Self, AuthorityError> {
+        let state = match books.load::<State>(BOOK)? {
             Some(state) => {
-                state.check().map_err(|what| BookError::Damaged { path: shelf.path(BOOK), what })?;
+                state.check().map_err(|what| books.damaged(BOOK, what))?;
                 state
             }
             None => {
                 let cluster = ClusterId::draw();
                 let state = State { roots: vec![Root::draw(&cluster, 1, &[], now_ms)?], cluster };
-                shelf.store(BOOK, &state)?;
+                books.store(BOOK, &state)?;
                 state
             }
         };
-        Ok(Self { shelf: shelf.clone(), state })
+        Ok(Self { books: books.clone(), state })
     }
 
     pub fn cluster(&self) -> &ClusterId {
@@ -191,7 +191,7 @@ impl Authority {
     }
 
     fn replace(&mut self, state: State) -> Result<(), AuthorityError> {
-        self.shelf.store(BOOK, &state)?;
+        self.books.store(BOOK, &state)?;
         self.state = state;
         Ok(())
     }

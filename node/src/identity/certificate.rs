@@ -64,6 +64,13 @@ pub(crate) fn names_issuer(certificate: &CertificateDer<'_>, issuer: &Certificat
     certificate.issuer().as_raw() == issuer.subject().as_raw()
 }
 
+/// Whether a certificate is for a name, besides others.
+pub(crate) fn has_dns_name(certificate: &CertificateDer<'_>, name: &str) -> bool {
+    let Some(certificate) = parse(certificate) else { return false };
+    let Ok(Some(names)) = certificate.subject_alternative_name() else { return false };
+    names.value.general_names.iter().any(|known| matches!(known, GeneralName::DNSName(known) if *known == name))
+}
+
 /// The point that is a certificate's public key.
 pub(crate) fn public_point(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
     Some(parse(certificate)?.public_key().subject_public_key.data.to_vec())

@@ -12,9 +12,9 @@ use rcgen::{CertificateParams, DistinguishedName, KeyPair, PKCS_ECDSA_P256_SHA25
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde::{Deserialize, Serialize};
 
-use super::book::{BookError, Shelf, base64, base64_chain};
-use super::certificate::{Validity, names_issuer, peer, public_point, validity};
-use super::name::{ClusterId, NodeId};
+use super::book::{BookError, Books, base64, base64_chain};
+use super::certificate::{Validity, has_dns_name, names_issuer, peer, public_point, validity};
+use super::name::{ClusterId, Name, NodeId};
 use super::registrar::Admitted;
 use super::token::Pin;
 
@@ -62,20 +62,20 @@ pub struct PendingRequest {
 impl PendingRequest {
     /// The key that was drawn for an earlier try, or a new one. Durable when it returns.
     pub fn open_or_draw(directory: &Path) -> Result<Self, IdentityError> {
-        let shelf = Shelf::open(directory)?;
-        if let Some(pending) = shelf.load::<Self>(PENDING)? {
-            let damaged = |_| BookError::Damaged { path: shelf.path(PENDING), what: "its key cannot be read".into() };
+        let books = Books::open(directory)?;
+        if let Some(pending) = books.load::<Self>(PENDING)? {
+            let damaged = |_| BookError::Damaged { path: books.path(PENDING), what: "its key cannot be read".into() };
             key_pair(&pending.key).map_err(damaged)?;
             return Ok(pending);
         }
         let pending = Self { key: KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?.serialize_der() };
-        shelf.store(PENDING, &pending)?;
+        books.store(PENDING, &pending)?;
         Ok(pending)
     }
 
     /// Gives up a key that will not be signed, because the token it was shown with is worth nothing.
     pub fn discard(directory: &Path) -> Result<(), IdentityError> {
-        Shelf::open(directory)?.remove(PENDING)?;
+        Books::open(directory)?.remove(PENDING)?;
         Ok(())
     }
 
@@ -105,20 +105,20 @@ impl PendingRequest {
 impl OwnIdentity {
     /// `None` where nothing has joined yet.
     pub fn load(directory: &Path) -> Result<Option<Self>, IdentityError> {
-        let shelf = Shelf::open(directory)?;
-        let identity = shelf.load::<Self>(CURRENT)?;
+        let books = Books::open(directory)?;
+        let identity = books.load::<Self>(CURRENT)?;
         if let Some(what) = identity.as_ref().and_then(|identity| identity.check().err()) {
-            return Err(BookError::Damaged { path: shelf.path(CURRENT), what: what.to_owned() }.into());
+            return Err(BookError::Damaged { path: books.path(CURRENT), what: what.to_owned() }.into());
         }
         Ok(identity)
     }
 
     /// Durable when it returns; a crash leaves the identity before, and the pending key to ask again with.
     pub fn save(&self, directory: &Path) -> Result<(), IdentityError> {
-        let shelf = Shelf::open(directory)?;
-        shelf.store(CURRENT, self)?;
-        if shelf.load::<PendingRequest>(PENDING)?.is_some_and(|pending| pending.key == self.key) {
-            shelf.remove(PENDING)?;
+        let books = Books::open(directory)?;
+        books.store(CURRENT, self)?;
+        if books.load::<PendingRequest>(PENDING)?.is_some_and(|pending| pending.key == self.key) {
+            books.remove(PENDING)?;
         }
         Ok(())
     }
@@ -130,6 +130,11 @@ impl OwnIdentity {
     /// Whether a token of this pin is of the same cluster.
     pub fn believes(&self, pin: Pin) -> bool {
         self.roots.iter().any(|root| Pin::of(root) == pin)
+    }
+
+    /// Whether its certificate is the Monitor's. One that stands by must not show such a one.
+    pub fn names_monitor(&self) -> bool {
+        has_dns_name(&self.chain[0], &Name::Monitor.dns_name())
     }
 
     pub fn validity(&self) -> Validity {
@@ -204,7 +209,7 @@ mod tests {
 
     fn authority() -> (tempfile::TempDir, Authority) {
         let directory = tempfile::tempdir().unwrap();
-        let authority = Authority::open_or_create(&Shelf::open(directory.path()).unwrap(), NOW).unwrap();
+        let authority = Authority::open_or_create(&Books::open(directory.path()).unwrap(), NOW).unwrap();
         (directory, authority)
     }
 

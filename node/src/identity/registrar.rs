@@ -1,5 +1,5 @@
-//! The Monitor's registrar: authority, tokens and members with their files in `authority/` of the data directory, and
-//! the steps that need several of them.
+//! The Monitor's registrar: authority, tokens and members with their books in `authority/` of the data directory or on a shared
+//! shelf, and the steps that need several of them.
 //!
 //! Each step changes a copy, stores it, and only then takes it over, so memory never says what the disk does not. Joining
 //! is three steps that a crash may part: the token is spent → the member is entered with its certificate → the answer
@@ -7,20 +7,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::authority::{self, Authority, AuthorityError, SignedCertificate, Subject};
-use super::book::{BookError, Shelf};
+use super::book::{BookError, Books};
 use super::certificate::{Peer, RequestKey, WrongRequest};
 use super::members::{DenyList, Member, MemberBook, MemberError, RenewRefusal, Settings, Standing};
 use super::name::{ClusterId, NodeId};
 use super::own::{IdentityError, OwnIdentity, PendingRequest};
+use super::shelf::{ClusterKey, Shelf};
 use super::token::{JoinToken, Pin, TokenId};
 use super::tokens::{CreateRefusal, TokenBook, TokenRefusal, TokenSummary, TokenTerms};
 
+/// The role of those that are the Monitor, or may become it.
+pub const MONITOR: &str = "monitor";
 const TOKENS: &str = "tokens";
 const MEMBERS: &str = "members";
 
@@ -78,7 +82,7 @@ pub enum RegistrarError {
 
 #[derive(Debug)]
 pub struct Registrar {
-    shelf: Shelf,
+    books: Books,
     authority: Authority,
     tokens: TokenBook,
     members: MemberBook,
@@ -87,37 +91,50 @@ pub struct Registrar {
 impl Registrar {
     /// Opens the books in the directory, or begins them when it holds none.
     pub fn open_or_create(directory: &Path, now_ms: i64) -> Result<Self, RegistrarError> {
-        let shelf = Shelf::open(directory)?;
+        Self::of(Books::open(directory)?, now_ms)
+    }
+
+    /// The same with books that others read who may become the Monitor. What the directory holds is put on an empty shelf.
+    pub fn open_shared(directory: &Path, shelf: Arc<dyn Shelf>, now_ms: i64) -> Result<Self, RegistrarError> {
+        Self::of(Books::open_shared(directory, shelf, &[TOKENS, MEMBERS, authority::BOOK])?, now_ms)
+    }
+
+    fn of(books: Books, now_ms: i64) -> Result<Self, RegistrarError> {
         // The authority is written last when they are begun. What is missing later is damage: a lost book may have known
         // who was removed, and a lost authority is the key to all that others hold.
-        let begun = shelf.path(authority::BOOK).exists();
-        let tokens: TokenBook = Self::open_book(&shelf, TOKENS, begun)?;
-        let members: MemberBook = Self::open_book(&shelf, MEMBERS, begun)?;
+        let begun = books.has(authority::BOOK)?;
+        let tokens: TokenBook = Self::open_book(&books, TOKENS, begun)?;
+        let members: MemberBook = Self::open_book(&books, MEMBERS, begun)?;
         if !begun && members.list().next().is_some() {
-            return Err(Self::missing(&shelf, authority::BOOK).into());
+            return Err(Self::missing(&books, authority::BOOK).into());
         }
-        let authority = Authority::open_or_create(&shelf, now_ms)?;
-        Ok(Self { authority, tokens, members, shelf })
+        let authority = Authority::open_or_create(&books, now_ms)?;
+        Ok(Self { authority, tokens, members, books })
     }
 
     fn open_book<T: Default + Serialize + DeserializeOwned>(
-        shelf: &Shelf,
+        books: &Books,
         name: &str,
         begun: bool,
     ) -> Result<T, BookError> {
-        match shelf.load(name)? {
+        match books.load(name)? {
             Some(book) => Ok(book),
-            None if begun => Err(Self::missing(shelf, name)),
+            None if begun => Err(Self::missing(books, name)),
             None => {
                 let book = T::default();
-                shelf.store(name, &book)?;
+                books.store(name, &book)?;
                 Ok(book)
             }
         }
     }
 
-    fn missing(shelf: &Shelf, name: &str) -> BookError {
-        BookError::Damaged { path: shelf.path(name), what: "it is missing".to_owned() }
+    fn missing(books: &Books, name: &str) -> BookError {
+        books.damaged(name, "it is missing".to_owned())
+    }
+
+    /// For those who may become the Monitor; `None` where the books lie on this machine alone.
+    pub fn cluster_key(&self) -> Option<&ClusterKey> {
+        self.books.cluster_key()
     }
 
     pub fn cluster(&self) -> &ClusterId {
@@ -192,8 +209,13 @@ impl Registrar {
         let key = RequestKey::from_request(request_der)?;
         let mut tokens = self.tokens.clone();
         let grant = tokens.spend(token, secret, &key.digest(), now_ms)?;
-        if let Some(role) = wanted.iter().find(|role| !grant.roles.is_empty() && !grant.roles.contains(*role)) {
-            let allowed = grant.roles.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        // Who may become the Monitor gets the authority's key: a token for every role is not meant for that.
+        let is_granted = |role: &String| grant.roles.contains(role) || (grant.roles.is_empty() && role != MONITOR);
+        if let Some(role) = wanted.iter().find(|role| !is_granted(role)) {
+            let allowed = match grant.roles.is_empty() {
+                true => "every other".to_owned(),
+                false => grant.roles.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+            };
             return Err(AdmissionRefusal::Role { token: token.to_owned(), role: role.clone(), allowed });
         }
         let roles = if wanted.is_empty() { &grant.roles } else { wanted };
@@ -272,8 +294,8 @@ impl Registrar {
         Ok(self.authority.finish_rotation()?)
     }
 
-    /// The Monitor's own identity, from its directory, or signed anew where there is none, half of its life is over or
-    /// another root signs.
+    /// The Monitor's own identity, from its directory, or signed anew where there is none, half of its life is over,
+    /// another root signs, or it was not the Monitor's before.
     pub fn own_identity(
         &mut self,
         directory: &Path,
@@ -287,13 +309,15 @@ impl Registrar {
                 return Err(RegistrarError::OtherCluster { directory, node: own.node.clone() });
             }
             let known = self.members.get(&own.node).is_some_and(|member| !member.is_removed());
-            if known && own.roots == self.trusted_roots(now_ms) && now_ms < own.renew_at_ms(0.0) {
+            if known && own.names_monitor() && own.roots == self.trusted_roots(now_ms) && now_ms < own.renew_at_ms(0.0)
+            {
                 return Ok(own.clone());
             }
         }
         let request = PendingRequest::open_or_draw(directory)?;
         let key = RequestKey::from_request(&request.request_der()?).map_err(AuthorityError::from)?;
         let mut members = self.members.clone();
+        let joined_at = earlier.as_ref().map(|own| own.joined_at.clone()).unwrap_or_default();
         let known = earlier.filter(|own| members.get(&own.node).is_some_and(|member| !member.is_removed()));
         let node = match known {
             Some(own) => members.renew_own(&own.node, key.digest(), now_ms).map(|()| own.node)?,
@@ -302,7 +326,7 @@ impl Registrar {
         let certificate = self.sign(&key, &Subject::monitor(node.clone()), now_ms)?;
         members.issued(&node, &certificate)?;
         self.replace_members(members)?;
-        let own = request.complete(self.admitted(node, certificate, now_ms), "")?;
+        let own = request.complete(self.admitted(node, certificate, now_ms), &joined_at)?;
         own.save(directory)?;
         Ok(own)
     }
@@ -327,13 +351,13 @@ impl Registrar {
     }
 
     fn replace_tokens(&mut self, tokens: TokenBook) -> Result<(), RegistrarError> {
-        self.shelf.store(TOKENS, &tokens)?;
+        self.books.store(TOKENS, &tokens)?;
         self.tokens = tokens;
         Ok(())
     }
 
     fn replace_members(&mut self, members: MemberBook) -> Result<(), RegistrarError> {
-        self.shelf.store(MEMBERS, &members)?;
+        self.books.store(MEMBERS, &members)?;
         self.members = members;
         Ok(())
     }

@@ -8,7 +8,7 @@ const NOW: i64 = 1_800_000_000_000;
 
 fn authority() -> (tempfile::TempDir, Authority) {
     let directory = tempfile::tempdir().unwrap();
-    let authority = Authority::open_or_create(&Shelf::open(directory.path()).unwrap(), NOW).unwrap();
+    let authority = Authority::open_or_create(&Books::open(directory.path()).unwrap(), NOW).unwrap();
     (directory, authority)
 }
 
@@ -20,7 +20,7 @@ fn request() -> Vec<u8> {
 #[test]
 fn an_authority_is_the_same_after_it_was_reopened() {
     let (directory, first) = authority();
-    let again = Authority::open_or_create(&Shelf::open(directory.path()).unwrap(), NOW + 5).unwrap();
+    let again = Authority::open_or_create(&Books::open(directory.path()).unwrap(), NOW + 5).unwrap();
     assert_eq!((again.pin(), again.cluster()), (first.pin(), first.cluster()));
     assert_eq!(again.root_der(), first.root_der());
     let (_other, other) = authority();
@@ -55,7 +55,7 @@ fn a_new_root_signs_at_once_and_the_one_before_is_trusted_until_its_certificates
     let (directory, mut authority) = authority();
     let (cluster, before, pin) = (authority.cluster().clone(), authority.root_der().clone(), authority.pin());
     let new_pin = authority.rotate(NOW).unwrap();
-    let mut authority = Authority::open_or_create(&Shelf::open(directory.path()).unwrap(), NOW).unwrap();
+    let mut authority = Authority::open_or_create(&Books::open(directory.path()).unwrap(), NOW).unwrap();
     assert_eq!((authority.pin(), authority.cluster()), (new_pin, &cluster));
     assert_ne!(new_pin, pin);
     let new = authority.root_der().clone();
@@ -80,7 +80,7 @@ fn a_damaged_authority_is_refused_by_its_files_name_and_shows_no_key() {
         [String::new(), whole[..whole.len() / 2].to_owned(), whole.replace(authority.cluster().as_str(), "other")]
     {
         fs::write(&path, &damaged).unwrap();
-        let error = Authority::open_or_create(&Shelf::open(directory.path()).unwrap(), NOW).unwrap_err().to_string();
+        let error = Authority::open_or_create(&Books::open(directory.path()).unwrap(), NOW).unwrap_err().to_string();
         assert!(error.contains("authority.jsonl is damaged") && !error.contains("MI"), "{error}");
     }
 }
@@ -89,10 +89,10 @@ fn a_damaged_authority_is_refused_by_its_files_name_and_shows_no_key() {
 fn a_root_beside_a_key_of_another_is_damage_although_the_checksum_is_right() {
     let (directory, mut authority) = authority();
     authority.rotate(NOW).unwrap();
-    let shelf = Shelf::open(directory.path()).unwrap();
-    let mut state: serde_json::Value = shelf.load(BOOK).unwrap().unwrap();
+    let books = Books::open(directory.path()).unwrap();
+    let mut state: serde_json::Value = books.load(BOOK).unwrap().unwrap();
     state["roots"][0]["key"] = state["roots"][1]["key"].clone();
-    shelf.store(BOOK, &state).unwrap();
-    let error = Authority::open_or_create(&shelf, NOW).unwrap_err().to_string();
+    books.store(BOOK, &state).unwrap();
+    let error = Authority::open_or_create(&books, NOW).unwrap_err().to_string();
     assert!(error.contains("does not belong to its key"), "{error}");
 }

@@ -10,7 +10,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::*;
 use crate::identity::authority::{LIFE_MS, Subject};
-use crate::identity::book::Shelf;
+use crate::identity::book::Books;
 use crate::identity::certificate::{Peer, peer};
 use crate::identity::name::{Name, NodeId};
 use crate::identity::own::PendingRequest;
@@ -43,7 +43,7 @@ struct Cluster {
 impl Cluster {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let authority = Authority::open_or_create(&Shelf::open(directory.path()).unwrap(), NOW).unwrap();
+        let authority = Authority::open_or_create(&Books::open(directory.path()).unwrap(), NOW).unwrap();
         Self { authority, _directory: directory }
     }
 
