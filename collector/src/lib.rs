@@ -135,7 +135,7 @@ impl Collector {
 
 /// Between two attempts to reach the Monitor: one that has restarted is to be back soon.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 async fn attend_forever(config: &CollectorConfig, monitor: &Channel, tools: &Arc<Tools>, shutdown: &CancellationToken) {
     let mut backoff = Backoff::between(SHORTEST_PAUSE, LONGEST_PAUSE);

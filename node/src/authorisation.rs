@@ -17,14 +17,22 @@ const JOIN: &str = "/seine.node.v1.Membership/Join";
 
 /// Role, and the beginnings of what it may call.
 const MAY_CALL: &[(&str, &[&str])] = &[
-    // It does for people what belongs to other tiers.
-    ("monitor", &["/seine.filesaver.v1.Filesaver/", "/seine.indexer.v1.Indexer/", "/seine.query.v1.Query/"]),
+    // It does for people what belongs to other tiers; one that stands by, what belongs to the Monitor.
+    (
+        "monitor",
+        &[
+            "/seine.filesaver.v1.Filesaver/",
+            "/seine.indexer.v1.Indexer/",
+            "/seine.query.v1.Query/",
+            "/seine.monitor.v1.Admin/",
+        ],
+    ),
     ("collector", &["/seine.monitor.v1.Work/", "/seine.analyser.v1.Analyser/"]),
     ("analyser", &["/seine.filesaver.v1.Filesaver/Save"]),
     ("indexer", &["/seine.filesaver.v1.Filesaver/Follow", "/seine.filesaver.v1.Filesaver/LogEnd"]),
     ("query", &["/seine.filesaver.v1.Filesaver/Read"]),
 ];
-/// For every node that has joined, also one whose roles are not known here yet.
+/// For every node that has joined, also one whose roles are not known here yet. Who gets the cluster's key, the books say.
 const EVERY_NODE: &[&str] = &["/seine.node.v1.Membership/", "/grpc.health.v1.Health/"];
 
 /// Whether a node of these roles may make a call.
@@ -81,6 +89,7 @@ mod tests {
         assert!(may("indexer", "/seine.filesaver.v1.Filesaver/Follow"));
         assert!(may("query", "/seine.filesaver.v1.Filesaver/Read"));
         assert!(may("monitor", "/seine.filesaver.v1.Filesaver/Withdraw"));
+        assert!(may("monitor", "/seine.monitor.v1.Admin/AddCrawl") && !may("monitor", "/seine.monitor.v1.Work/Attach"));
         for role in ["collector", "analyser", "filesaver", "indexer", "query", ""] {
             for path in [
                 "/seine.monitor.v1.Admin/AddCrawl",

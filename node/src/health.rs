@@ -16,6 +16,8 @@ use tokio::sync::watch;
 pub enum Condition {
     #[default]
     Well,
+    /// It is ready to do what another one does, for this reason not now.
+    StandsBy(String),
     /// It runs, and cannot do all that it should, for this reason.
     Unwell(String),
     /// Nothing may be fetched before this is over, or what is fetched could not be kept.
@@ -25,11 +27,16 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// Whether something is wrong.
+    pub fn is_trouble(&self) -> bool {
+        !matches!(self, Self::Well | Self::StandsBy(_))
+    }
+
     /// Empty when all is well.
     pub fn reason(&self) -> &str {
         match self {
             Self::Well => "",
-            Self::Unwell(reason) | Self::Pausing(reason) | Self::Ended(reason) => reason,
+            Self::StandsBy(reason) | Self::Unwell(reason) | Self::Pausing(reason) | Self::Ended(reason) => reason,
         }
     }
 }
@@ -39,6 +46,7 @@ impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Well => f.write_str("well"),
+            Self::StandsBy(reason) => write!(f, "stands by: {reason}"),
             Self::Unwell(reason) => write!(f, "unwell: {reason}"),
             Self::Pausing(reason) => write!(f, "pausing: {reason}"),
             Self::Ended(reason) => write!(f, "ended: {reason}"),

@@ -12,19 +12,20 @@ use bytes::Bytes;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::{CertificateDer, ServerName};
 use seine_proto::node::v1::membership_client::MembershipClient;
-use seine_proto::node::v1::{Certificate, JoinRequest, RegisterRequest};
+use seine_proto::node::v1::{Certificate, ClusterKeyRequest, JoinRequest, RegisterRequest, RenewRequest};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
 use crate::identity::tls;
-use crate::identity::{Admitted, ClusterId, JoinToken, Name, NodeId, OwnIdentity, PendingRequest, own};
+use crate::identity::{Admitted, ClusterId, ClusterKey, JoinToken, Name, NodeId, OwnIdentity, PendingRequest, own};
 use crate::membership::VERSION;
-use crate::transport;
 use crate::transport::credentials::Credentials;
 use crate::transport::cut_off::CutOff;
-use crate::transport::dial::{Dialer, Target};
+use crate::transport::dial::Dialer;
+use crate::transport::monitors::Monitors;
+use crate::transport::{self, Channel};
 
 const ANSWER_TAKES: Duration = Duration::from_secs(10);
 
@@ -67,15 +68,14 @@ pub async fn join(
 }
 
 /// Whether the Monitor still takes this machine for a node. Registers nothing.
-pub async fn is_welcome(address: &str, own: &OwnIdentity) -> Result<(), JoinError> {
-    let credentials = Credentials::new(own).map_err(|error| JoinError::Refused(error.to_string()))?;
-    let channel = Dialer::new(credentials, CutOff::default()).channel_to(Target::monitor(address));
+pub async fn is_welcome(monitors: &Monitors, own: &OwnIdentity) -> Result<(), JoinError> {
+    let channel = channel(monitors, own)?;
     let request = RegisterRequest { version: VERSION.to_owned(), ..RegisterRequest::default() };
     let mut client = MembershipClient::new(channel);
     let status = match tokio::time::timeout(ANSWER_TAKES, client.register(request)).await {
         Ok(Ok(_)) => return Ok(()),
         Ok(Err(status)) => status,
-        Err(_) => return Err(away(address, &"it does not answer")),
+        Err(_) => return Err(away(&monitors.likeliest(), &"it does not answer")),
     };
     match status.code() {
         // It got so far as to miss the node's name.
@@ -84,8 +84,57 @@ pub async fn is_welcome(address: &str, own: &OwnIdentity) -> Result<(), JoinErro
             Err(JoinError::Refused(status.message().to_owned()))
         }
         _ if has_tls_fault(&status) => Err(JoinError::Refused(transport::cause(&status))),
-        _ => Err(away(address, &transport::cause(&status))),
+        _ => Err(away(&monitors.likeliest(), &transport::cause(&status))),
     }
+}
+
+/// What opens the books of the cluster, for a node that may become the Monitor.
+pub async fn cluster_key(monitors: &Monitors, own: &OwnIdentity) -> Result<ClusterKey, JoinError> {
+    let mut client = MembershipClient::new(channel(monitors, own)?);
+    let answer = match tokio::time::timeout(ANSWER_TAKES, client.cluster_key(ClusterKeyRequest {})).await {
+        Ok(answer) => answer.map_err(|status| refusal(&monitors.likeliest(), &status))?.into_inner(),
+        Err(_) => return Err(away(&monitors.likeliest(), &"it does not answer")),
+    };
+    ClusterKey::from_bytes(&answer.key).ok_or_else(|| {
+        JoinError::Refused("the Monitor's answer is no key; are both versions of seine the same?".into())
+    })
+}
+
+/// The next certificate of a node, for a key that is drawn for it, kept in the directory.
+pub async fn renew(monitor: Channel, own: &OwnIdentity, directory: &Path) -> Result<OwnIdentity, String> {
+    let kept = directory.to_owned();
+    let pending = blocking(move || PendingRequest::open_or_draw(&kept)).await?;
+    let signing_request = pending.request_der().map_err(|error| error.to_string())?;
+    let request = RenewRequest { signing_request: signing_request.into(), generation: own.generation };
+    let answer = tokio::time::timeout(ANSWER_TAKES, MembershipClient::new(monitor).renew(request)).await;
+    let answer = answer.map_err(|_| "the Monitor does not answer")?;
+    let answer = answer.map_err(|status| transport::cause(&status))?.into_inner();
+    let admitted = admitted(own.cluster.as_str(), own.node.as_str(), answer.certificate.unwrap_or_default());
+    let admitted = admitted.ok_or("the Monitor's answer makes no sense")?;
+    let renewed = pending.complete(admitted, &own.joined_at).map_err(|error| error.to_string())?;
+    keep(&renewed, directory).await?;
+    Ok(renewed)
+}
+
+/// On disk before it is shown to anybody.
+pub(crate) async fn keep(own: &OwnIdentity, directory: &Path) -> Result<(), String> {
+    let (own, directory) = (own.clone(), directory.to_owned());
+    blocking(move || own.save(&directory)).await
+}
+
+async fn blocking<T: Send + 'static, E: ToString + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// To the Monitor, in the name of a node that does not run yet.
+pub fn channel(monitors: &Monitors, own: &OwnIdentity) -> Result<Channel, JoinError> {
+    let credentials = Credentials::new(own).map_err(|error| JoinError::Refused(error.to_string()))?;
+    Ok(Dialer::new(credentials, CutOff::default()).channel_to_monitor(monitors))
 }
 
 /// Certificates that do not fit do not begin to fit when it is tried again.

@@ -29,7 +29,11 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How often a node says that it is alive; the Monitor forgets one after several times this.
 pub const REGISTER_EVERY: Duration = Duration::from_secs(3);
 /// What machines that join can run.
-pub const ROLES: [&str; 5] = ["collector", "analyser", "filesaver", "indexer", "query"];
+pub const ROLES: [&str; 6] = ["monitor", "collector", "analyser", "filesaver", "indexer", "query"];
+
+/// Why no other machine can become the Monitor.
+pub const ONE_DISK: &str = "the frontier lies on this machine's disk (frontier.store = \"rocksdb\"), so nothing can take over the \
+    role monitor; a second Monitor needs a store that both reach: set frontier.store = \"redis\" and frontier.nodes on both";
 
 /// As people and programs are told: joining, idle, working, suspect, dead, draining, removed.
 pub fn state_name(state: NodeState) -> String {

@@ -10,13 +10,11 @@ use std::time::Duration;
 use crate::transport::Channel;
 use rustls::pki_types::CertificateDer;
 use seine_common::clock::Clock;
-use seine_proto::node::v1::RenewRequest;
-use seine_proto::node::v1::membership_client::MembershipClient;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::identity::{OwnIdentity, PendingRequest};
+use crate::identity::OwnIdentity;
 use crate::joining;
 use crate::registry::Registry;
 use crate::transport::credentials::Credentials;
@@ -25,7 +23,6 @@ use crate::transport::credentials::Credentials;
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// Nodes that learn of a new root all at once do not all ask at once.
 const SPREAD: Duration = Duration::from_secs(3);
-const ANSWER_TAKES: Duration = Duration::from_secs(10);
 
 /// The identity of this process, where it is kept and where it is used.
 pub struct Renewal {
@@ -42,7 +39,6 @@ impl Renewal {
         mut roots: watch::Receiver<Vec<CertificateDer<'static>>>,
         stopped: CancellationToken,
     ) -> Result<(), Infallible> {
-        let mut client = MembershipClient::new(monitor);
         // Drawn once for each certificate.
         let mut dice = rand::random::<f64>();
         let mut has_failed = false;
@@ -53,7 +49,7 @@ impl Renewal {
                 sleep(SPREAD.mul_f64(rand::random())).await;
             }
             if Clock::System.now_ms() >= self.own.renew_at_ms(dice) {
-                match self.renew(&mut client).await {
+                match self.renew(&monitor).await {
                     Ok(()) => {
                         (dice, has_failed) = (rand::random(), false);
                         tracing::info!(generation = self.own.generation, "renewed this node's certificate");
@@ -76,29 +72,18 @@ impl Renewal {
 
     async fn trust(&mut self, roots: Vec<CertificateDer<'static>>) {
         self.own.roots = roots;
-        if let Err(reason) = self.keep().await {
+        let kept = joining::keep(&self.own, &self.directory).await;
+        if let Err(reason) = kept.and_then(|()| self.show()) {
             tracing::warn!(reason, "what the Monitor says is to be trusted could not be kept");
         }
     }
 
-    async fn renew(&mut self, client: &mut MembershipClient<Channel>) -> Result<(), String> {
-        let directory = self.directory.clone();
-        let pending = blocking(move || PendingRequest::open_or_draw(&directory)).await?;
-        let signing_request = pending.request_der().map_err(|error| error.to_string())?;
-        let request = RenewRequest { signing_request: signing_request.into(), generation: self.own.generation };
-        let answer = timeout(ANSWER_TAKES, client.renew(request)).await.map_err(|_| "the Monitor does not answer")?;
-        let answer = answer.map_err(|status| status.message().to_owned())?.into_inner();
-        let (cluster, node) = (self.own.cluster.to_string(), self.own.node.to_string());
-        let admitted = joining::admitted(&cluster, &node, answer.certificate.unwrap_or_default());
-        let admitted = admitted.ok_or("the Monitor's answer makes no sense")?;
-        self.own = pending.complete(admitted, &self.own.joined_at).map_err(|error| error.to_string())?;
-        self.keep().await
+    async fn renew(&mut self, monitor: &Channel) -> Result<(), String> {
+        self.own = joining::renew(monitor.clone(), &self.own, &self.directory).await?;
+        self.show()
     }
 
-    /// On disk before it is shown to anybody.
-    async fn keep(&self) -> Result<(), String> {
-        let (own, directory) = (self.own.clone(), self.directory.clone());
-        blocking(move || own.save(&directory)).await?;
+    fn show(&self) -> Result<(), String> {
         self.credentials.replace(&self.own).map_err(|error| error.to_string())
     }
 
@@ -131,14 +116,5 @@ impl Renewal {
                 () = sleep(LOOK_EVERY) => {}
             }
         }
-    }
-}
-
-async fn blocking<T: Send + 'static, E: ToString + Send + 'static>(
-    work: impl FnOnce() -> Result<T, E> + Send + 'static,
-) -> Result<T, String> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
     }
 }

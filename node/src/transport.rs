@@ -10,6 +10,7 @@ mod channel;
 mod local_body;
 pub mod credentials;
 pub mod cut_off;
+pub mod monitors;
 pub mod dial;
 pub mod forward;
 mod handshakes;

@@ -14,15 +14,15 @@ use seine_node::registry::Registry;
 use seine_node::transport::Channel;
 use seine_node::transport::credentials::Credentials;
 use seine_node::transport::cut_off::CutOff;
-use seine_node::transport::dial::{Dialer, Target};
+use seine_node::transport::dial::Dialer;
 use seine_node::transport::listen;
+use seine_node::transport::monitors::Monitors;
 use seine_node::transport::node_port::NodePort;
 use seine_proto::monitor::v1::NodeInfo;
 use seine_proto::node::v1::membership_client::MembershipClient;
 use seine_proto::node::v1::{RegisterRequest, RenewRequest};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::service::RoutesBuilder;
@@ -102,7 +102,7 @@ struct Node {
 impl Node {
     fn channel(&self, monitor: &Monitor) -> Channel {
         let dialer = Dialer::new(Credentials::new(&self.own).unwrap(), CutOff::default());
-        dialer.channel(watch::channel(vec![Target::monitor(&monitor.address)]).1)
+        dialer.channel_to_monitor(&Monitors::at(&monitor.address))
     }
 
     fn registration(&self) -> RegisterRequest {
@@ -194,7 +194,11 @@ async fn wrong_expired_used_up_and_revoked_tokens_are_refused_with_a_sentence() 
     let narrow = monitor.token(&TokenTerms { roles: ["analyser".to_owned()].into(), ..TokenTerms::default() });
     assert!(refusal(monitor.join(&narrow, &["collector"]).await).contains("collector"));
     let nonsense = monitor.token(&TokenTerms::default());
-    assert!(refusal(monitor.join(&nonsense, &["monitor"]).await).contains("role"));
+    assert!(refusal(monitor.join(&nonsense, &["nonsense"]).await).contains("no role"));
+    assert!(
+        refusal(monitor.join(&nonsense, &["monitor"]).await).contains("frontier.store"),
+        "its books are on its disk"
+    );
     for secret in [first.secret.reveal(), second.secret.reveal()] {
         let books = std::fs::read_dir(monitor.data.path().join("authority")).unwrap();
         let kept = books.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap_or_default());
@@ -293,7 +297,7 @@ async fn a_certificate_is_renewed_and_its_copy_locks_the_node() {
     let node = monitor.node(&["collector"]).await;
     let renew = async |own: &OwnIdentity, directory: &std::path::Path| {
         let dialer = Dialer::new(Credentials::new(own).unwrap(), CutOff::default());
-        let channel = dialer.channel(watch::channel(vec![Target::monitor(&monitor.address)]).1);
+        let channel = dialer.channel_to_monitor(&Monitors::at(&monitor.address));
         let pending = PendingRequest::open_or_draw(directory).unwrap();
         let signing_request = pending.request_der().unwrap().into();
         let request = RenewRequest { signing_request, generation: own.generation };

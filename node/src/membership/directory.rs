@@ -23,12 +23,13 @@ use crate::health::{Condition, HealthBoard};
 use crate::registry::Registry;
 use crate::transport;
 use crate::transport::cut_off::CutOff;
+use crate::transport::monitors::Monitors;
 
 /// How long the Monitor may take for an answer: it waits a while for something to tell.
 const ANSWER_TAKES: Duration = Duration::from_secs(10);
 /// Between attempts while the Monitor does not answer: soon at first, so that one that restarts finds everybody again.
 const FIRST_RETRY: Duration = Duration::from_millis(200);
-const LAST_RETRY: Duration = Duration::from_secs(2);
+const LAST_RETRY: Duration = Duration::from_millis(500);
 
 /// How this process stands with the Monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +73,8 @@ pub struct Directory {
     standing: watch::Sender<Standing>,
     roots: watch::Sender<Vec<CertificateDer<'static>>>,
     settings: watch::Sender<NodeSettings>,
-    /// The host under which the Monitor is reached from here.
-    monitor_host: String,
+    /// Where the Monitor may be; `None` where it is in this process.
+    monitors: Option<Monitors>,
 }
 
 impl Directory {
@@ -89,7 +90,7 @@ impl Directory {
             standing: watch::Sender::new(Standing::Joining),
             roots: watch::Sender::default(),
             settings: watch::Sender::default(),
-            monitor_host: String::new(),
+            monitors: None,
         }
     }
 
@@ -134,10 +135,10 @@ impl Directory {
     pub async fn register(
         mut self,
         monitor: Channel,
-        monitor_address: &str,
+        monitors: Monitors,
         stopped: CancellationToken,
     ) -> Result<(), String> {
-        self.monitor_host = host(monitor_address).to_owned();
+        self.monitors = Some(monitors);
         let mut client = MembershipClient::new(monitor);
         let mut health = self.board.changes();
         let (mut known, mut pause) = (0, FIRST_RETRY);
@@ -181,10 +182,14 @@ impl Directory {
 
     fn learn(&self, answer: RegisterResponse) {
         let RegisterResponse { mut nodes, removed, roots, settings, .. } = answer;
-        for node in &mut nodes {
-            if let Some(address) = reachable(&node.address, &self.monitor_host) {
-                node.address = address;
+        if let Some(monitors) = &self.monitors {
+            let answering = monitors.likeliest();
+            for node in &mut nodes {
+                if let Some(address) = reachable(&node.address, host(&answering)) {
+                    node.address = address;
+                }
             }
+            monitors.learn(&nodes, &self.node.id);
         }
         self.cut_off.remove(removed);
         self.channels.update(nodes);
@@ -240,7 +245,7 @@ fn host(address: &str) -> &str {
 }
 
 fn troubles(board: &HealthBoard) -> Vec<Trouble> {
-    let unwell = board.tiers().into_iter().filter(|(_, condition)| *condition != Condition::Well);
+    let unwell = board.tiers().into_iter().filter(|(_, condition)| condition.is_trouble());
     let trouble = |(tier, condition): (&str, Condition)| Trouble {
         tier: tier.to_owned(),
         reason: condition.reason().to_owned(),

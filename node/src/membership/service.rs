@@ -6,12 +6,14 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use seine_proto::node::v1::membership_server::{Membership, MembershipServer};
 use seine_proto::node::v1::{
-    JoinRequest, JoinResponse, RegisterRequest, RegisterResponse, RenewRequest, RenewResponse,
+    ClusterKeyRequest, ClusterKeyResponse, JoinRequest, JoinResponse, RegisterRequest, RegisterResponse, RenewRequest,
+    RenewResponse,
 };
 use tonic::{Request, Response, Status};
 
 use super::table::{NodeTable, NotEntered};
-use super::{REGISTER_EVERY, ROLES, VERSION, versions};
+use super::{ONE_DISK, REGISTER_EVERY, ROLES, VERSION, versions};
+use crate::identity::registrar::MONITOR;
 use crate::identity::{AdmissionRefusal, Peer};
 use crate::joining;
 use crate::registry::Registry;
@@ -54,6 +56,9 @@ impl Membership for MembershipService {
         if let Some(role) = roles.iter().find(|role| !ROLES.contains(&role.as_str())) {
             return Err(Status::invalid_argument(format!("{role:?} is no role that a node can have")));
         }
+        if self.registry.cluster_key().is_none() && roles.iter().any(|role| role == MONITOR) {
+            return Err(Status::failed_precondition(ONE_DISK));
+        }
         let (roles, token): (BTreeSet<String>, _) = (roles.into_iter().collect(), token_id.clone());
         let admitted = self
             .registry
@@ -93,8 +98,7 @@ impl Membership for MembershipService {
         let node =
             node.ok_or_else(|| Status::invalid_argument("a node speaks for itself, by the id of its certificate"))?;
         let granted = self.registry.roles(&peer).map_err(|refusal| Status::permission_denied(refusal.to_string()))?;
-        // None in the book means all.
-        if let Some(role) = node.roles.iter().find(|role| !granted.is_empty() && !granted.contains(role)) {
+        if let Some(role) = node.roles.iter().find(|role| !has_role(&granted, role)) {
             return Err(Status::permission_denied(format!(
                 "node {} joined for {} and not for {role}; let it join again with a token for that",
                 node.id,
@@ -124,6 +128,27 @@ impl Membership for MembershipService {
         let (removed, roots) = (self.registry.removed(), self.registry.roots());
         Ok(Response::new(RegisterResponse { nodes: self.table.all(), known, removed, roots, settings }))
     }
+
+    async fn cluster_key(&self, request: Request<ClusterKeyRequest>) -> Result<Response<ClusterKeyResponse>, Status> {
+        let peer = peer(&request)?;
+        let node = &peer.node_id;
+        // By the books alone: what a node says that it runs is nothing to go by here.
+        let granted = self.registry.roles(&peer).map_err(|refusal| Status::permission_denied(refusal.to_string()))?;
+        if !has_role(&granted, MONITOR) {
+            tracing::warn!(%node, "refused the cluster's key to a node that may not become the Monitor");
+            return Err(Status::permission_denied(format!(
+                "node {node} did not join with the role monitor and does not get the cluster's key"
+            )));
+        }
+        let key = self.registry.cluster_key().ok_or_else(|| Status::failed_precondition(ONE_DISK))?;
+        tracing::info!(%node, "gave the cluster's key to a node that may become the Monitor");
+        Ok(Response::new(ClusterKeyResponse { key: bytes::Bytes::copy_from_slice(key.reveal()) }))
+    }
+}
+
+/// Whether a node may have a role. None in the book means all but the one with which goes the cluster's key.
+fn has_role(granted: &[String], role: &str) -> bool {
+    granted.iter().any(|known| known == role) || (granted.is_empty() && role != MONITOR)
 }
 
 /// A call that is given up by its node, or whose connection breaks, is dropped while it waits.

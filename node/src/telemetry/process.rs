@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::families::{set_counter, set_gauge, set_gauges};
 use super::metrics::Metrics;
-use crate::health::{Condition, HealthBoard};
+use crate::health::HealthBoard;
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(5);
 
@@ -58,7 +58,7 @@ fn resident_bytes() -> Option<u64> {
 fn set_troubles(health: &HealthBoard) {
     const TIERS: [&str; 6] = ["monitor", "collector", "analyser", "filesaver", "indexer", "query"];
     let tiers = health.tiers().into_iter().filter(|(tier, _)| TIERS.contains(tier));
-    let series = tiers.map(|(tier, condition)| (tier.to_owned(), f64::from(u8::from(condition != Condition::Well))));
+    let series = tiers.map(|(tier, condition)| (tier.to_owned(), f64::from(u8::from(condition.is_trouble()))));
     set_gauges("seine_node_troubles", "1 while something is wrong with the tier.", "tier", series.collect());
 }
 
