@@ -156,6 +156,30 @@ fn what_the_store_refuses_has_not_happened() {
     assert!(!copy.with(|registrar, _| registrar.tokens()[0].revoked), "nor in the copy");
 }
 
+#[test]
+fn a_machine_that_was_removed_does_not_become_the_monitor() {
+    let (store, first, second) = (Arc::<Store>::default(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let registry = open(first.path(), &store);
+    let (identity, roles) = (second.path().join("identity"), ["monitor".to_owned()].into());
+    let removed = own(&registry, &identity).node;
+    registry.with(|registrar, now| registrar.remove(&removed, now)).unwrap();
+    give_key(&registry, second.path());
+    let leads = open(second.path(), &store).with(|registrar, now| registrar.own_identity(&identity, &roles, now));
+    assert!(leads.unwrap_err().to_string().contains("was removed from the cluster"));
+}
+
+#[test]
+fn the_monitor_has_the_roles_that_it_runs_when_it_stands_by_again() {
+    let (store, directory) = (Arc::<Store>::default(), tempfile::tempdir().unwrap());
+    let (registry, identity) = (open(directory.path(), &store), directory.path().join("identity"));
+    let node = own(&registry, &identity).node;
+    let more = ["collector".to_owned(), "monitor".to_owned()].into();
+    registry.with(|registrar, now| {
+        registrar.own_identity(&identity, &more, now).unwrap();
+        assert_eq!(registrar.members().get(&node).unwrap().roles, more);
+    });
+}
+
 /// A process that answers at a node port: the Monitor, or one that stands by.
 struct Answering {
     address: String,

@@ -41,7 +41,7 @@ pub enum BookError {
     Shelf { book: String, error: io::Error },
     #[error(
         "the frontier's store holds the books of a cluster whose key is not in {}; let this machine join that cluster by \
-         a token for the role monitor, or name another [frontier] prefix", .0.display()
+         a token for the role monitor, or name another store in frontier.nodes", .0.display()
     )]
     NoKey(PathBuf),
 }

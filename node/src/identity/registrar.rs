@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use super::authority::{self, Authority, AuthorityError, SignedCertificate, Subject};
 use super::book::{BookError, Books};
 use super::certificate::{Peer, RequestKey, WrongRequest};
-use super::members::{DenyList, Member, MemberBook, MemberError, RenewRefusal, Settings, Standing};
+use super::members::{DenyList, Member, MemberBook, MemberError, PeerRefusal, RenewRefusal, Settings, Standing};
 use super::name::{ClusterId, NodeId};
 use super::own::{IdentityError, OwnIdentity, PendingRequest};
 use super::shelf::{ClusterKey, Shelf};
@@ -71,6 +71,8 @@ pub enum RegistrarError {
     Identity(#[from] IdentityError),
     #[error(transparent)]
     Member(#[from] MemberError),
+    #[error(transparent)]
+    Peer(#[from] PeerRefusal),
     #[error(transparent)]
     Create(#[from] CreateRefusal),
     #[error(
@@ -308,6 +310,9 @@ impl Registrar {
                 let directory = directory.display().to_string();
                 return Err(RegistrarError::OtherCluster { directory, node: own.node.clone() });
             }
+            if self.cluster_key().is_some() {
+                self.check_may_lead(&own.node, roles)?;
+            }
             let known = self.members.get(&own.node).is_some_and(|member| !member.is_removed());
             if known && own.names_monitor() && own.roots == self.trusted_roots(now_ms) && now_ms < own.renew_at_ms(0.0)
             {
@@ -329,6 +334,21 @@ impl Registrar {
         let own = request.complete(self.admitted(node, certificate, now_ms), &joined_at)?;
         own.save(directory)?;
         Ok(own)
+    }
+
+    /// Of several that have the books, one that was removed is not the Monitor; one that is has all the roles that it runs.
+    fn check_may_lead(&mut self, node: &NodeId, roles: &BTreeSet<String>) -> Result<(), RegistrarError> {
+        let Some(member) = self.members.get(node) else { return Ok(()) };
+        match &member.standing {
+            Standing::Removed { .. } => return Err(PeerRefusal::Removed(node.clone()).into()),
+            Standing::Locked { reason, .. } => {
+                return Err(PeerRefusal::Locked { node: node.clone(), reason: reason.clone() }.into());
+            }
+            Standing::Active if roles.is_subset(&member.roles) => return Ok(()),
+            Standing::Active => {}
+        }
+        let all = member.roles.union(roles).cloned().collect();
+        self.set_roles(node, &all)
     }
 
     fn sign(&self, key: &RequestKey, subject: &Subject, now_ms: i64) -> Result<SignedCertificate, RegistrarError> {

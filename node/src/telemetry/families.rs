@@ -31,6 +31,11 @@ pub fn set_counter(name: &'static str, help: &'static str, value: f64) {
     set(name, Family { kind: "counter", help, label: "", series: vec![(String::new(), value)] });
 }
 
+/// What nobody samples any more in this process.
+pub fn forget(prefix: &str) {
+    FAMILIES.lock().expect("nothing panics while holding this lock").retain(|name, _| !name.starts_with(prefix));
+}
+
 fn set(name: &'static str, family: Family) {
     FAMILIES.lock().expect("nothing panics while holding this lock").insert(name, family);
 }

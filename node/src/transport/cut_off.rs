@@ -1,4 +1,5 @@
-//! Nodes that were removed: their open connections end at once, and new ones are refused.
+//! Nodes that were removed: their open connections end at once, and new ones are refused. So do those of all, when this process
+//! is another one from now on.
 //!
 //! TLS looks at a peer only at the handshake, and its certificate goes on being valid, so whoever serves must end what is open.
 //! Ids of nodes are never used again; what was removed stays so.
@@ -16,6 +17,7 @@ pub struct CutOff {
 
 #[derive(Default)]
 struct Table {
+    is_over: bool,
     removed: BTreeSet<String>,
     /// Of nodes with open connections, and how many these are.
     open: HashMap<String, (CancellationToken, usize)>,
@@ -32,7 +34,7 @@ impl CutOff {
     /// `None` for a node that was removed.
     pub fn admit(&self, node: &str) -> Option<Admitted> {
         let mut table = self.table();
-        if table.removed.contains(node) {
+        if table.is_over || table.removed.contains(node) {
             return None;
         }
         let (ended, connections) = table.open.entry(node.to_owned()).or_default();
@@ -49,6 +51,13 @@ impl CutOff {
             }
             table.removed.insert(node);
         }
+    }
+
+    /// Ends the connections to all nodes.
+    pub fn end_all(&self) {
+        let mut table = self.table();
+        table.is_over = true;
+        table.open.values().for_each(|(ended, _)| ended.cancel());
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -90,6 +99,15 @@ mod tests {
         drop((one, two));
         assert!(cut_off.admit("a").is_none());
         assert!(cut_off.admit("b").is_some());
+    }
+
+    #[test]
+    fn when_all_ends_nothing_is_left_open_and_nothing_new_opens() {
+        let cut_off = CutOff::default();
+        let (one, other) = (cut_off.admit("a").unwrap(), cut_off.admit("b").unwrap());
+        cut_off.end_all();
+        assert!(one.ended().is_cancelled() && other.ended().is_cancelled());
+        assert!(cut_off.admit("a").is_none() && cut_off.admit("c").is_none());
     }
 
     #[test]

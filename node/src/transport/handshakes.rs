@@ -27,7 +27,7 @@ pub(super) fn incoming<S, F, R>(
 where
     S: Send + 'static,
     F: Fn(BoundedStream) -> R + Clone + Send + 'static,
-    R: Future<Output = Result<S, String>> + Send,
+    R: Future<Output = Result<S, Refused>> + Send,
 {
     let (sender, receiver) = mpsc::channel(BACKLOG);
     let accepting = async move {
@@ -38,8 +38,8 @@ where
                 let from = stream.peer();
                 match timeout(HANDSHAKE_TAKES, shake_hands(stream)).await {
                     Ok(Ok(stream)) => drop(sender.send(Ok(stream)).await),
-                    Ok(Err(reason)) => tell(port, from, &reason),
-                    Err(_) => tell(port, from, "the handshake took too long"),
+                    Ok(Err(refused)) => tell(port, from, &refused),
+                    Err(_) => tell(port, from, &"the handshake took too long".into()),
                 }
             });
         }
@@ -60,6 +60,23 @@ impl Drop for AbortOnDrop {
     }
 }
 
-fn tell(port: &str, from: SocketAddr, reason: &str) {
-    tracing::warn!(%from, reason, "refused a connection to the {port}");
+/// Why there is no connection.
+pub(super) struct Refused {
+    pub reason: String,
+    /// The other side looked for another node than this one, as those do who look for the Monitor among several.
+    pub looked_for_another: bool,
+}
+
+impl<T: Into<String>> From<T> for Refused {
+    fn from(reason: T) -> Self {
+        Self { reason: reason.into(), looked_for_another: false }
+    }
+}
+
+fn tell(port: &str, from: SocketAddr, refused: &Refused) {
+    let reason = &refused.reason;
+    match refused.looked_for_another {
+        true => tracing::debug!(%from, reason, "whoever connected to the {port} looked for another node"),
+        false => tracing::warn!(%from, reason, "refused a connection to the {port}"),
+    }
 }

@@ -95,7 +95,7 @@ impl Monitors {
 fn distinct(addresses: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut distinct = Vec::new();
     for address in addresses {
-        if distinct.len() < MOST && !distinct.contains(&address) {
+        if distinct.len() < MOST && !address.is_empty() && !distinct.contains(&address) {
             distinct.push(address);
         }
     }

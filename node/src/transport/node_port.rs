@@ -16,6 +16,7 @@ use tonic::transport::server::Connected;
 
 use super::credentials::Credentials;
 use super::cut_off::CutOff;
+use super::handshakes::Refused;
 use super::severable::Severable;
 use super::{TransportError, connections, count_as_working, handshakes, tcp_server};
 use crate::authorisation;
@@ -63,15 +64,24 @@ impl NodePort {
     }
 }
 
-async fn shake_hands(stream: BoundedStream, credentials: Credentials, cut_off: CutOff) -> Result<NodeStream, String> {
+async fn shake_hands(stream: BoundedStream, credentials: Credentials, cut_off: CutOff) -> Result<NodeStream, Refused> {
     let acceptor = TlsAcceptor::from(credentials.server());
-    let stream = acceptor.accept(stream).await.map_err(|error| error.to_string())?;
+    let stream = acceptor
+        .accept(stream)
+        .await
+        .map_err(|error| Refused { reason: error.to_string(), looked_for_another: found_another(&error) })?;
     let Some(certificate) = certificate(&stream) else { return Ok(Severable::never(stream)) };
     let peer = identity::peer(certificate).ok_or("its certificate names no node")?;
     match cut_off.admit(peer.node_id.as_str()) {
         Some(admitted) => Ok(Severable::new(stream, admitted)),
         None => Ok(Severable::never(stream)),
     }
+}
+
+/// Whether the other side ended the handshake because of the name in this node's certificate.
+fn found_another(error: &std::io::Error) -> bool {
+    let error = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    matches!(error, Some(rustls::Error::AlertReceived(rustls::AlertDescription::BadCertificate)))
 }
 
 /// What the other side has shown, verified.

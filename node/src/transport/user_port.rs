@@ -21,6 +21,7 @@ use tonic::service::Routes;
 
 use super::credentials::Credentials;
 use super::forward::{Forwarding, forward};
+use super::handshakes::Refused;
 use super::severable::Severable;
 use super::{TransportError, connections, count_as_working, handshakes, tcp_server};
 
@@ -84,7 +85,7 @@ impl UserPort {
             async move {
                 let acceptor = TlsAcceptor::from(privacy.config().ok_or("it is in clear")?);
                 let stream = acceptor.accept(stream).await.map_err(|error| error.to_string())?;
-                Ok(Severable::never(stream))
+                Ok::<_, Refused>(Severable::never(stream))
             }
         });
         Ok(tcp_server().add_routes(routes).serve_with_incoming_shutdown(incoming, stopped).await?)
