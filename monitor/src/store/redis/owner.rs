@@ -5,14 +5,16 @@
 //! read. From then on the store refuses what the former owner still writes, wherever that has been in the meantime.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use redis::Value;
 use seine_common::config::RedisSettings;
+use seine_node::identity::Shelf;
 
-use super::cluster::{Call, Cluster};
+use super::cluster::{Call, Cluster, Tail};
 use super::failure::Failure;
 use super::patience::{Patience, Troubles};
 use super::{layout, scripts};
@@ -116,21 +118,12 @@ impl SharedStore {
         watching.last = None;
         let (epoch, cluster) = (epoch as u64, watching.cluster.again());
         drop(watching);
-        Ok(Some(Ownership::begin(cluster, epoch)?))
+        Ok(Some(Ownership::begin(cluster, epoch, self.settings().confirmed_by)?))
     }
 
     /// For a store over it.
     pub(super) fn cluster(&self) -> Cluster {
         self.watching().cluster.again()
-    }
-
-    /// What belongs to the cluster of nodes, and not to a crawl: by name. Blocks.
-    pub fn book(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let call = Call::new(Slot::HOME, &[b"HGET", &layout::books(), name.as_bytes()]);
-        match self.watching().run(call).map_err(away)? {
-            Value::BulkString(content) => Ok(Some(content)),
-            _ => Ok(None),
-        }
     }
 
     fn watching(&self) -> std::sync::MutexGuard<'_, Watching> {
@@ -147,16 +140,16 @@ impl Watching {
 
     /// Gives up after a while.
     fn run(&mut self, call: Call) -> std::result::Result<Value, Failure> {
-        once(&mut self.cluster, call)
+        once(&mut self.cluster, call, None)
     }
 }
 
 /// Tries for a few seconds.
-fn once(cluster: &mut Cluster, call: Call) -> std::result::Result<Value, Failure> {
+fn once(cluster: &mut Cluster, call: Call, tail: Option<&Tail>) -> std::result::Result<Value, Failure> {
     let deadline = Instant::now() + ANSWER_TAKES;
     let calls = [call];
     loop {
-        let reply = cluster.try_all(&calls, None).pop().unwrap_or(Err(Failure::Moved));
+        let reply = cluster.try_all(&calls, tail).pop().unwrap_or(Err(Failure::Moved));
         match reply {
             Ok(value) => return Ok(value),
             Err(failure @ (Failure::Refused(_) | Failure::Stale(_))) => return Err(failure),
@@ -232,10 +225,11 @@ pub struct Ownership {
     epoch: u64,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    books: Arc<Books>,
 }
 
 impl Ownership {
-    fn begin(mut cluster: Cluster, epoch: u64) -> Result<Self> {
+    fn begin(mut cluster: Cluster, epoch: u64, replicas: u32) -> Result<Self> {
         let troubles = Arc::<Troubles>::default();
         let mut patience = Patience::new("taking over", &troubles);
         for first in (0..Slot::COUNT).step_by(usize::from(FENCED_AT_ONCE)) {
@@ -243,17 +237,23 @@ impl Ownership {
             let calls: Vec<Call> = (first..last).map(|slot| scripts::fence(Slot(slot), epoch)).collect();
             scripts::run(&mut cluster, &calls, &mut patience).map_err(away)?;
         }
+        let books = Arc::new(Books { epoch, replicas, cluster: Mutex::new(cluster.again()) });
         let shared = Arc::<Shared>::default();
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("frontier-owner".to_owned())
             .spawn(move || renew(&mut cluster, epoch, &of_thread))
             .expect("a thread can be started");
-        Ok(Self { epoch, shared, thread: Mutex::new(Some(thread)) })
+        Ok(Self { epoch, shared, thread: Mutex::new(Some(thread)), books })
     }
 
     pub fn epoch(&self) -> u64 {
         self.epoch
+    }
+
+    /// Where the books of the cluster's nodes are kept.
+    pub fn shelf(&self) -> Arc<dyn Shelf> {
+        self.books.clone()
     }
 
     /// Returns with the reason when the frontier belongs to somebody else.
@@ -284,6 +284,33 @@ impl Drop for Ownership {
     }
 }
 
+struct Books {
+    epoch: u64,
+    replicas: u32,
+    cluster: Mutex<Cluster>,
+}
+
+impl Books {
+    fn run(&self, call: Call, tail: Option<&Tail>) -> io::Result<Value> {
+        let mut cluster = self.cluster.lock().unwrap_or_else(PoisonError::into_inner);
+        once(&mut cluster, call, tail).map_err(|failure| io::Error::other(away(failure)))
+    }
+}
+
+impl Shelf for Books {
+    fn read(&self, book: &str) -> io::Result<Option<Vec<u8>>> {
+        match self.run(Call::new(Slot::HOME, &[b"HGET", &layout::books(), book.as_bytes()]), None)? {
+            Value::BulkString(content) => Ok(Some(content)),
+            _ => Ok(None),
+        }
+    }
+
+    fn write(&self, book: &str, content: &[u8]) -> io::Result<()> {
+        let tail = scripts::confirmed_by(self.replicas);
+        self.run(scripts::keep(self.epoch, book, content), tail.as_ref()).map(drop)
+    }
+}
+
 fn renew(cluster: &mut Cluster, epoch: u64, shared: &Shared) {
     loop {
         let ends = {
@@ -291,7 +318,7 @@ fn renew(cluster: &mut Cluster, epoch: u64, shared: &Shared) {
             let waited = shared.changed.wait_timeout_while(state, BEAT, |state| !state.ends);
             waited.unwrap_or_else(PoisonError::into_inner).0.ends
         };
-        match once(cluster, scripts::beat(epoch, ends)) {
+        match once(cluster, scripts::beat(epoch, ends), None) {
             Err(failure @ Failure::Stale(_)) => {
                 shared.lock().lost = Some(failure.to_string());
                 shared.told.notify_waiters();

@@ -3,14 +3,18 @@
 //! They are called by the hash of their text; a node that does not know one yet is sent it, and asked again.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use redis::Value;
 
-use super::cluster::{Call, Cluster, begin, packed, push};
+use super::cluster::{Call, Cluster, Tail, begin, packed, push};
 use super::failure::Failure;
 use super::layout;
 use super::patience::Patience;
 use crate::store::Slot;
+
+/// How long a master may wait for its replicas before it says how many there are.
+const REPLICAS_TAKE: Duration = Duration::from_secs(1);
 
 /// Writes changes into a slot, once: a head has the epoch of the slot's writer and the number of its last write.
 ///
@@ -74,6 +78,14 @@ redis.call('HSET', KEYS[1], 'free', ARGV[2])
 return 1
 ";
 
+/// Keeps a book of the owner's: `KEYS` has the owner and the books, `ARGV` the epoch, the book's name and its content.
+const KEEP: &str = r"
+local epoch = redis.call('HGET', KEYS[1], 'epoch') or '0'
+if epoch ~= ARGV[1] then return redis.error_reply('STALE ' .. epoch) end
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+return 1
+";
+
 pub struct Script {
     text: &'static str,
     hash: String,
@@ -99,10 +111,11 @@ pub static WRITING: LazyLock<Script> = LazyLock::new(|| Script::new(WRITE));
 static FENCING: LazyLock<Script> = LazyLock::new(|| Script::new(FENCE));
 static TAKING: LazyLock<Script> = LazyLock::new(|| Script::new(TAKE));
 static BEATING: LazyLock<Script> = LazyLock::new(|| Script::new(BEAT));
+static KEEPING: LazyLock<Script> = LazyLock::new(|| Script::new(KEEP));
 
 /// Makes the scripts known to all masters that there are now.
 pub fn load(cluster: &mut Cluster) {
-    for script in [&WRITING, &FENCING, &TAKING, &BEATING] {
+    for script in [&WRITING, &FENCING, &TAKING, &BEATING, &KEEPING] {
         cluster.ask_masters(&[b"SCRIPT", b"LOAD", script.text.as_bytes()]);
     }
 }
@@ -144,7 +157,21 @@ pub fn beat(epoch: u64, is_last: bool) -> Call {
     BEATING.call(Slot::HOME, &[&layout::owner()], &[epoch.to_string().as_bytes(), last])
 }
 
-/// Confirms that replicas have what was written over the same connection.
-pub fn wait(replicas: u32, takes: std::time::Duration) -> Vec<u8> {
-    packed(&[b"WAIT", replicas.to_string().as_bytes(), takes.as_millis().to_string().as_bytes()])
+pub fn keep(epoch: u64, book: &str, content: &[u8]) -> Call {
+    let epoch = epoch.to_string();
+    KEEPING.call(Slot::HOME, &[&layout::owner(), &layout::books()], &[epoch.as_bytes(), book.as_bytes(), content])
+}
+
+/// Confirms that replicas have what was written over the same connection; `None` where no replica is asked for.
+pub fn confirmed_by(replicas: u32) -> Option<Tail> {
+    let takes = REPLICAS_TAKE.as_millis().to_string();
+    let accept = move |reply: &Value| match reply {
+        Value::Int(have) if *have >= i64::from(replicas) => Ok(()),
+        Value::Int(have) => {
+            Err(Failure::Busy(format!("{have} of {replicas} replicas confirm what is written to a master")))
+        }
+        _ => Err(Failure::Refused("WAIT was answered with something else than a number".to_owned())),
+    };
+    let command = packed(&[b"WAIT", replicas.to_string().as_bytes(), takes.as_bytes()]);
+    (replicas > 0).then(|| Tail { command, accept: Box::new(accept) })
 }

@@ -6,11 +6,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use redis::Value;
-
-use super::cluster::{Cluster, Tail};
+use super::cluster::Cluster;
 use super::failure::Failure;
 use super::parcels::{Parcel, Write, waves};
 use super::patience::{Patience, Troubles};
@@ -24,8 +21,6 @@ const WAITING_CHANGES: usize = 200_000;
 const GROUP_CHANGES: usize = 50_000;
 /// Calls that are sent before the first answer is read.
 const CALLS_AT_ONCE: usize = 1_000;
-/// How long a master may wait for its replicas before it says how many there are.
-const REPLICAS_TAKE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Waiting {
@@ -202,17 +197,7 @@ impl Sender {
                 Numbered { write, before, number: self.number }
             })
             .collect();
-        let (wanted, told) = (self.replicas, self.replicas.to_string());
-        let tail = Tail {
-            command: scripts::wait(wanted, REPLICAS_TAKE),
-            accept: Box::new(move |reply| match reply {
-                Value::Int(replicas) if *replicas >= i64::from(wanted) => Ok(()),
-                Value::Int(replicas) => {
-                    Err(Failure::Busy(format!("{replicas} of {told} replicas confirm what is written to a master")))
-                }
-                _ => Err(Failure::Refused("WAIT was answered with something else than a number".to_owned())),
-            }),
-        };
+        let tail = scripts::confirmed_by(self.replicas);
         while !rest.is_empty() {
             let mut failed = None;
             let mut again = Vec::new();
@@ -222,7 +207,7 @@ impl Sender {
                     .iter()
                     .map(|numbered| numbered.write.call(self.epoch, numbered.before, numbered.number))
                     .collect();
-                let replies = self.cluster.try_all(&calls, (wanted > 0).then_some(&tail));
+                let replies = self.cluster.try_all(&calls, tail.as_ref());
                 for (numbered, reply) in some.iter().zip(replies) {
                     match reply {
                         Ok(_) => {}
