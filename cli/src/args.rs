@@ -131,7 +131,7 @@ pub struct ServeArguments {
 
 The token is needed at the first start only; afterwards the machine is known by what it keeps in its data directory.")]
 pub struct NodeArguments {
-    /// Which tiers to run: collector, analyser, filesaver, indexer, query
+    /// Which tiers to run: collector, analyser, filesaver, indexer, query; monitor to stand by for the one that is
     #[arg(long, value_name = "ROLE,…", value_delimiter = ',', required = true)]
     pub roles: Vec<Role>,
     /// Where the server listens for nodes, such as crawl.example.org:7071 [default: where this machine has joined]

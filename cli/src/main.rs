@@ -17,6 +17,7 @@ mod filesavers;
 mod search;
 mod serve;
 mod node;
+mod candidate;
 mod nodes;
 mod crawls;
 mod hosts;
@@ -94,8 +95,8 @@ async fn run(command: Command) -> Result<End> {
     match command {
         Command::Crawl(arguments) => Box::pin(crawl::run(*arguments, config)).await,
         Command::Search(arguments) => search::run(arguments).await,
-        Command::Serve(arguments) => serve::run(arguments, config).await,
-        Command::Node(arguments) => node::run(arguments, config).await,
+        Command::Serve(arguments) => Box::pin(serve::run(arguments, config)).await,
+        Command::Node(arguments) => Box::pin(node::run(arguments, config)).await,
         Command::Crawls(arguments) => crawls::run(arguments, &config).await,
         Command::Nodes(arguments) => nodes::run(arguments, &config).await,
         Command::Hosts(arguments) => hosts::run(arguments, &config).await,

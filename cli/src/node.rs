@@ -7,14 +7,16 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
-use seine_common::config::Config;
+use seine_common::config::{Config, FrontierStore};
 use seine_common::data_dir::DataDir;
 use seine_node::identity::{JoinToken, OwnIdentity, PendingRequest};
 use seine_node::joining::{self, JoinError};
+use seine_node::transport::monitors::Monitors;
 use seine_node::{telemetry, transport};
 
 use crate::End;
 use crate::args::{NodeArguments, Role};
+use crate::candidate::{self, Candidate, Door, Joining};
 use crate::failure::{Failure, Result};
 use crate::process::Plan;
 use crate::process::cluster::{self, Joined, Place};
@@ -26,7 +28,7 @@ const LAST_RETRY: Duration = Duration::from_secs(30);
 
 pub async fn run(arguments: NodeArguments, config: Config) -> Result<End> {
     if arguments.roles.contains(&Role::Monitor) {
-        return Err(Failure::usage("the monitor does not join another monitor; run it with `seine serve`"));
+        return Box::pin(stand_by(arguments, config)).await;
     }
     let roles: BTreeSet<&'static str> = arguments.roles.iter().map(|role| role.name()).collect();
     let token = token(&arguments)?;
@@ -41,11 +43,38 @@ pub async fn run(arguments: NodeArguments, config: Config) -> Result<End> {
         () = shutdown.token.cancelled() => return Ok(End::Interrupted),
     };
     let listen = arguments.listen.or(config.node.listen);
-    let (listener, address) = bind(listen, config.node.advertise.as_deref(), &monitor).await?;
-    let place = Place::Node(Box::new(Joined { own, identity, monitor, listener, address }));
+    let monitors = Monitors::open(&identity, [monitor]).map_err(Failure::failed)?;
+    let (listener, address) = bind(listen, config.node.advertise.as_deref(), &monitors.addresses()).await?;
+    let place = Place::Node(Box::new(Joined { own, identity, monitors, listener, address, may_lead: false }));
     let metrics = telemetry::start_metrics();
-    let plan = Plan { roles, data, config, grpc: arguments.grpc, place, serves: true, metrics };
+    let plan = Plan { roles, data, config, grpc: arguments.grpc, place, owned: None, serves: true, metrics };
     serve::until_stopped(plan, arguments.http, shutdown, false).await
+}
+
+/// One that may be the Monitor when the one that is ends.
+async fn stand_by(arguments: NodeArguments, config: Config) -> Result<End> {
+    let FrontierStore::Redis(store) = config.frontier.store.clone() else {
+        return Err(Failure::usage(
+            "with the role monitor this machine stands by for the Monitor of another, which needs a frontier in a store that both \
+             reach: set frontier.store = \"redis\" and frontier.nodes here as they are set there; while the frontier lies on that \
+             machine's disk (frontier.store = \"rocksdb\") there is one Monitor, which runs with `seine serve`",
+        ));
+    };
+    let roles: BTreeSet<&'static str> = arguments.roles.iter().map(|role| role.name()).collect();
+    let (token, data) = (token(&arguments)?, DataDir::open(&arguments.data)?);
+    let identity = cluster::identity_dir(&data, &roles);
+    let known = OwnIdentity::load(&identity).map_err(Failure::failed)?;
+    let monitor = monitor(arguments.join.as_deref(), known.as_ref())?;
+    let listen = arguments.listen.or(config.node.listen);
+    // One that was the Monitor from the start has joined nowhere.
+    let towards = [monitor.clone(), store.nodes[0].clone()];
+    let (listener, address) = bind(listen, config.node.advertise.as_deref(), &towards).await?;
+    let door = Door::new(listener, address)?;
+    let joining = Some(Joining { monitor, token });
+    let (shutdown, metrics, http, grpc) =
+        (serve::stop_on_signals()?, telemetry::start_metrics(), arguments.http, arguments.grpc);
+    let candidate = Candidate { roles, data, config, store, grpc, http, metrics, door, joining, invites: false };
+    Box::pin(candidate::run(candidate, shutdown)).await
 }
 
 /// From the flag, a file that it names, or the environment.
@@ -90,7 +119,7 @@ fn monitor(join: Option<&str>, known: Option<&OwnIdentity>) -> Result<String> {
 }
 
 /// The one it has, or the one that it gets by joining.
-async fn identity_of(
+pub async fn identity_of(
     known: Option<OwnIdentity>,
     monitor: &str,
     token: Option<JoinToken>,
@@ -116,7 +145,8 @@ async fn identity_of(
         )));
     }
     eprintln!("joining {monitor} as {}", own.node);
-    match (joining::is_welcome(monitor, &own).await, token) {
+    let monitors = Monitors::open(directory, [monitor.to_owned()]).map_err(Failure::failed)?;
+    match (joining::is_welcome(&monitors, &own).await, token) {
         (Ok(()), _) => {
             if own.joined_at != monitor {
                 monitor.clone_into(&mut own.joined_at);
@@ -170,15 +200,22 @@ async fn join(
 async fn bind(
     listen: Option<SocketAddr>,
     advertise: Option<&str>,
-    monitor: &str,
+    monitors: &[String],
 ) -> Result<(tokio::net::TcpListener, String)> {
-    let towards = own_address(monitor).await;
+    let mut towards = None;
+    for monitor in monitors {
+        towards = match towards {
+            None => own_address(monitor).await,
+            known => known,
+        };
+    }
     let listen = match (listen, towards) {
         (Some(listen), _) => listen,
         (None, Some(ip)) => SocketAddr::new(ip, 0),
         (None, None) => {
             return Err(Failure::failed(format!(
-                "cannot tell by which address {monitor} would reach this machine; name one with --listen"
+                "cannot tell by which address {} would reach this machine; name one with --listen",
+                monitors.join(" or ")
             )));
         }
     };
@@ -192,7 +229,7 @@ async fn bind(
 }
 
 /// The address of this machine on the way to another. Nothing is sent.
-async fn own_address(monitor: &str) -> Option<IpAddr> {
+pub async fn own_address(monitor: &str) -> Option<IpAddr> {
     let there = tokio::net::lookup_host(monitor).await.ok()?.next()?;
     let any: SocketAddr = if there.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }.parse().ok()?;
     let socket = UdpSocket::bind(any).ok()?;

@@ -10,17 +10,18 @@
 //! what is under way → [`Process::close`] ends the rest: indexer, filesaver, monitor, server, each with its own deadline.
 
 pub mod cluster;
+pub mod frontier;
 mod disks;
 mod health;
 mod membership;
 mod nearby_index;
 mod server;
 mod settings;
-mod supervise;
+pub mod supervise;
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use seine_analyser::filesaver::Filesaver;
@@ -41,6 +42,8 @@ use seine_node::membership::{
 };
 use seine_node::telemetry::Metrics;
 use seine_node::transport::Channel;
+use seine_node::transport::cut_off::CutOff;
+use seine_node::transport::monitors::Monitors;
 use seine_node::transport::user_port::{OwnCertificate, Privacy, UserPort};
 use seine_node::transport::{self, MemoryDialer};
 use seine_proto::monitor::v1::NodeInfo;
@@ -52,6 +55,7 @@ use crate::args::Role;
 use crate::connect::{self, Caller, Services};
 use crate::failure::{Failure, Result};
 use cluster::{Cluster, Place};
+use frontier::Owned;
 use health::Health;
 use settings::{analyser_config, collector_config, filesaver_config, indexer_config, monitor_config};
 use supervise::{Supervised, Supervisor};
@@ -62,7 +66,7 @@ pub const FILESAVER_DIR: &str = "filesaver";
 pub const INDEX_DIR: &str = "index";
 
 /// How long each step of closing may take before the process goes on without it.
-const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
+pub const CLOSE_DEADLINE: Duration = Duration::from_secs(20);
 
 pub struct Plan {
     pub roles: BTreeSet<&'static str>,
@@ -71,6 +75,8 @@ pub struct Plan {
     /// For people and programs.
     pub grpc: SocketAddr,
     pub place: Place,
+    /// The frontier, where that is shared and belongs to this process already.
+    pub owned: Option<Owned>,
     /// Runs until it is stopped, so that others may hand crawls to it.
     pub serves: bool,
     /// What `/metrics` shows, where it is shown.
@@ -86,6 +92,7 @@ impl Plan {
             config,
             grpc: SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0),
             place: Place::Alone,
+            owned: None,
             serves: false,
             metrics: None,
         }
@@ -98,8 +105,13 @@ pub struct Process {
     pub listen: Option<SocketAddr>,
     pub node_id: String,
     pub told: Told,
-    /// Where the Monitor is, where it is elsewhere.
-    monitor_address: String,
+    /// Where the Monitor may be, where it is elsewhere.
+    monitors: Option<Monitors>,
+    /// The frontier, where that is shared and belongs to this process.
+    owned: Option<Owned>,
+    cut_off: CutOff,
+    /// Commands of this machine are told how to reach this process.
+    is_published: bool,
     pub query: Option<QueryService>,
     health: Option<Supervised>,
     data: DataDir,
@@ -147,16 +159,23 @@ impl Reach {
 
 impl Process {
     pub async fn start(plan: Plan) -> Result<Self> {
-        let Plan { roles, data, config, grpc, place, serves, metrics } = plan;
+        let Plan { roles, data, config, grpc, place, owned, serves, metrics } = plan;
         let has = |role: Role| roles.contains(role.name());
         let owners = [(Role::Monitor, MONITOR_DIR), (Role::Filesaver, FILESAVER_DIR), (Role::Indexer, INDEX_DIR)];
-        let owned = owners.iter().filter(|(role, _)| has(*role));
-        let locks = owned.map(|(_, dir)| data.lock(dir)).collect::<std::result::Result<Vec<_>, _>>()?;
-        prepare(&data, has(Role::Monitor))?;
+        // One that may be the Monitor holds that lock from one phase to the next.
+        let may_lead = place.may_lead();
+        let kept = owners.iter().filter(|(role, _)| has(*role) && !(may_lead && *role == Role::Monitor));
+        let locks = kept.map(|(_, dir)| data.lock(dir)).collect::<std::result::Result<Vec<_>, _>>()?;
+        prepare(&data, has(Role::Monitor) || may_lead)?;
+        let owned = match has(Role::Monitor) && owned.is_none() {
+            true => frontier::own(&config.frontier, &cluster::node_name(&data, &roles)?).await?,
+            false => owned,
+        };
+        let shelf = owned.as_ref().map(|owned| owned.ownership.shelf());
         let user_listener = transport::listen(grpc).await?;
         let grpc = user_listener.local_addr().map_err(Failure::failed)?;
         let admin_token = data.admin_token()?;
-        let mut cluster = Cluster::open(&roles, &data, place, config.node.advertise.as_deref()).await?;
+        let mut cluster = Cluster::open(&roles, &data, place, config.node.advertise.as_deref(), shelf).await?;
         let node_id = cluster.node_id.clone();
         let (dialer, memory) = transport::in_memory();
         let channels = Reach {
@@ -211,6 +230,7 @@ impl Process {
             let epoch_above = own_log.as_ref().map_or(0, |log| log.highest_epoch);
             let settings = MonitorConfig { epoch_above, ..monitor_config(&config)? };
             let path = data.tier(MONITOR_DIR)?;
+            // TODO at the merge: the home of the frontier is `owned`, where there is one.
             let monitor = Monitor::open(&path, settings, Clock::System, nodes.clone());
             let monitor = monitor.map_err(Failure::failed)?;
             let registry = cluster.registry.clone().expect("a process with the Monitor has its books");
@@ -260,10 +280,13 @@ impl Process {
             near = listener.local_addr().map_err(Failure::failed)?;
             users.push((UserPort { privacy: Privacy::Loopback, ..users[0].0.clone() }, listener));
         }
+        let stands_by = may_lead && !has(Role::Monitor);
+        let standing = stands_by.then(|| Role::Monitor.name());
         let node = NodeInfo {
             id: node_id.clone(),
-            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+            roles: standing.iter().chain(&roles).map(|role| (*role).to_owned()).collect(),
             address: cluster.address.clone(),
+            monitor_standby: stands_by,
             ..NodeInfo::default()
         };
         // Known to others from the first moment at which they can ask.
@@ -278,8 +301,8 @@ impl Process {
         let mut sampler = FigureSampler::new(metrics, data.root().to_owned(), limits.clone());
         let directory = Directory::new(node, own_log, board.clone(), cluster.channels.clone(), cluster.cut_off.clone())
             .sampling(Box::new(move || sampler.sample()));
-        let told = directory.told();
-        let monitor_address = cluster.monitor.as_ref().map(|(address, _)| address.clone()).unwrap_or_default();
+        let (told, cut_off) = (directory.told(), cluster.cut_off.clone());
+        let monitors = cluster.monitor.as_ref().map(|(monitors, _)| monitors.clone());
         others.extend(membership::start(&supervisor, directory, cluster, nodes, &limits));
         let stop = CancellationToken::new();
         let watched = owners.iter().filter(|(role, _)| has(*role));
@@ -300,7 +323,8 @@ impl Process {
         health.tell().await;
         let stop = CancellationToken::new();
         let health = supervisor.watch("health", stop.clone(), health.follow(stop));
-        if has(Role::Monitor) {
+        let is_published = has(Role::Monitor) || may_lead;
+        if is_published {
             let (pid, token) = (std::process::id(), admin_token.clone());
             data.publish(&Endpoint { pid, grpc: near.to_string(), token, serves })?;
         }
@@ -309,7 +333,10 @@ impl Process {
             listen,
             node_id,
             told,
-            monitor_address,
+            monitors,
+            owned,
+            cut_off,
+            is_published,
             query,
             health: Some(health),
             data,
@@ -347,7 +374,9 @@ impl Process {
             match standing.borrow_and_update().clone() {
                 Standing::Joined => return Ok(()),
                 Standing::Refused(reason) => return Err(Failure::failed(format!("refused: {reason}"))),
-                Standing::Away(reason) => tell(&self.monitor_address, &reason),
+                Standing::Away(reason) => {
+                    tell(&self.monitors.as_ref().map(Monitors::likeliest).unwrap_or_default(), &reason);
+                }
                 Standing::Joining => {}
             }
             if standing.changed().await.is_err() {
@@ -379,41 +408,81 @@ impl Process {
 
     /// Lets the collector finish what is under way and give its leases back.
     pub async fn stop_collecting(&mut self) {
+        self.stop_collecting_within(CLOSE_DEADLINE).await;
+    }
+
+    async fn stop_collecting_within(&mut self, deadline: Duration) {
         if let Some(collector) = self.collector.take() {
-            collector.end(CLOSE_DEADLINE).await;
+            collector.end(deadline).await;
         }
     }
 
     /// Ends all that runs. An error when a tier failed, now or before: then not all may be as it should.
-    pub async fn close(mut self) -> Result<()> {
+    pub async fn close(self) -> Result<()> {
+        self.close_within(CLOSE_DEADLINE).await
+    }
+
+    /// The same where this process goes on as another: connections of nodes do not outlive this one.
+    pub async fn close_phase(self, deadline: Duration) -> Result<()> {
+        let cut_off = self.cut_off.clone();
+        let closing = self.close_tiers(deadline).await;
+        cut_off.end_all();
+        closing.rest(deadline).await
+    }
+
+    async fn close_within(self, deadline: Duration) -> Result<()> {
+        self.close_tiers(deadline).await.rest(deadline).await
+    }
+
+    /// So long for each step.
+    async fn close_tiers(mut self, deadline: Duration) -> Closing {
         if let Some(health) = self.health.take() {
-            health.end(CLOSE_DEADLINE).await;
+            health.end(deadline).await;
         }
-        self.stop_collecting().await;
+        self.stop_collecting_within(deadline).await;
         if let Some(indexer) = self.indexer.take() {
-            indexer.end(CLOSE_DEADLINE).await;
+            indexer.end(deadline).await;
         }
         let mut closed = Ok(());
         if let Some((filesaver, watching)) = self.filesaver.take() {
             watching.release();
-            closed = match tokio::time::timeout(CLOSE_DEADLINE, filesaver.close()).await {
+            closed = match tokio::time::timeout(deadline, filesaver.close()).await {
                 Ok(closed) => {
                     closed.map_err(|error| Failure::failed(format!("the archive could not be closed: {error}")))
                 }
                 Err(_) => Err(Failure::failed("the archive took too long to close; the next start seals it")),
             };
         }
+        if self.is_published {
+            self.data.withdraw();
+        }
         if let Some((monitor, watching)) = self.monitor.take() {
             watching.release();
-            self.data.withdraw();
-            if tokio::time::timeout(CLOSE_DEADLINE, monitor.close()).await.is_err() {
+            if tokio::time::timeout(deadline, monitor.close()).await.is_err() {
                 tracing::error!("the monitor took too long to close");
             }
         }
-        for other in self.others {
-            other.end(CLOSE_DEADLINE).await;
+        if let Some(owned) = &self.owned {
+            owned.release().await;
         }
-        self.supervisor.check().and(closed)
+        Closing { others: self.others, supervisor: self.supervisor, closed, _locks: self._locks }
+    }
+}
+
+/// What is left of a process without its tiers.
+struct Closing {
+    others: Vec<Supervised>,
+    supervisor: Supervisor,
+    closed: Result<()>,
+    _locks: Vec<TierLock>,
+}
+
+impl Closing {
+    async fn rest(self, deadline: Duration) -> Result<()> {
+        for other in self.others {
+            other.end(deadline).await;
+        }
+        self.supervisor.check().and(self.closed)
     }
 }
 
@@ -435,12 +504,18 @@ fn privacy(grpc: SocketAddr, config: &Config, cluster: &Cluster) -> Result<Priva
 }
 
 /// What the holder of the locks does before anything is opened.
-fn prepare(data: &DataDir, is_monitor: bool) -> Result<()> {
+fn prepare(data: &DataDir, may_be_asked: bool) -> Result<()> {
     if let Some(mode) = data.open_to_others() {
+        // Not again in each phase.
+        static TOLD: Once = Once::new();
         let path = data.root().display();
-        tracing::warn!("others may look into the data directory {path} (mode {mode:o}); `chmod 700 {path}` closes it");
+        TOLD.call_once(|| {
+            tracing::warn!(
+                "others may look into the data directory {path} (mode {mode:o}); `chmod 700 {path}` closes it"
+            )
+        });
     }
-    if is_monitor {
+    if may_be_asked {
         // Until this process listens, commands are told who holds the directory, not sent to a process that is gone.
         data.withdraw();
     }

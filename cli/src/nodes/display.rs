@@ -1,11 +1,11 @@
 //! Nodes and tokens as people and scripts see them.
 
 use seine_node::membership::state_name;
-use seine_proto::monitor::v1::{Bounds, Figures, JoinToken, LimitFigures, NodeSettings, NodeStatus};
+use seine_proto::monitor::v1::{Bounds, Figures, JoinToken, LimitFigures, NodeInfo, NodeSettings, NodeStatus};
 use serde_json::{Value, json};
 
 use super::labels_text;
-use crate::args::Target;
+use crate::args::{Role, Target};
 use crate::failure::{Failure, Result};
 use crate::output::time_text;
 
@@ -23,7 +23,7 @@ pub fn nodes(nodes: &[NodeStatus], target: &Target) -> Result<()> {
 fn line(status: &NodeStatus) -> String {
     let node = status.node.clone().unwrap_or_default();
     let Figures { cpu_percent, memory_bytes, pages_per_second, .. } = status.figures.clone().unwrap_or_default();
-    let mut parts = vec![format!("{:<22} {:<9} {}", node.id, state_name(status.state()), node.roles.join(","))];
+    let mut parts = vec![format!("{:<22} {:<9} {}", node.id, state_name(status.state()), roles_text(&node))];
     if status.is_monitor {
         parts.push("(this server)".to_owned());
     }
@@ -50,6 +50,12 @@ fn line(status: &NodeStatus) -> String {
         parts.push(format!("the {} is not well: {}", trouble.tier, trouble.reason));
     }
     parts.join("  ")
+}
+
+fn roles_text(node: &NodeInfo) -> String {
+    let stands_by = |role: &str| node.monitor_standby && role == Role::Monitor.name();
+    let text = |role: &String| if stands_by(role) { format!("{role} (standby)") } else { role.clone() };
+    node.roles.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 pub fn node(status: Option<&NodeStatus>, target: &Target) -> Result<()> {
@@ -167,6 +173,7 @@ fn shown(status: &NodeStatus) -> Value {
         "address": node.address,
         "log": node.log_id,
         "standby": node.standby,
+        "monitor_standby": node.monitor_standby,
         "monitor": status.is_monitor,
         "troubles": troubles.collect::<Vec<_>>(),
         "labels": status.labels,

@@ -1,15 +1,18 @@
 //! This process among others: who it is, how it reaches them, and how they reach it.
 //!
 //! Three kinds: *alone*, such as `seine crawl`; the *Monitor's*, which has the books of the nodes and which others join; a *node*,
-//! which has joined. A process with the Monitor has the books whether others may join or not, so that they can be worked on.
+//! which has joined, and may be one that stands by to be the Monitor's. A process with the Monitor has the books whether others may join or not, so that they can be worked on.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use seine_common::clock::Clock;
+use seine_common::config::RedisSettings;
 use seine_common::data_dir::DataDir;
-use seine_node::identity::OwnIdentity;
+use seine_node::identity::registrar::RegistrarError;
+use seine_node::identity::{OwnIdentity, Shelf};
 use seine_node::membership::{Channels, Members};
 use seine_node::registry::Registry;
 use seine_node::renewal::Renewal;
@@ -17,17 +20,21 @@ use seine_node::transport;
 use seine_node::transport::Channel;
 use seine_node::transport::credentials::Credentials;
 use seine_node::transport::cut_off::CutOff;
-use seine_node::transport::dial::{Dialer, Target};
+use seine_node::transport::dial::Dialer;
 use seine_node::transport::forward::{Forwarding, Way};
+use seine_node::transport::monitors::Monitors;
 use seine_node::transport::node_port::NodePort;
 use tokio::net::TcpListener;
 use tonic::Status;
 
+use super::frontier;
 use crate::args::Role;
+use crate::candidate::Door;
 use crate::failure::{Failure, Result};
+use crate::node;
 
 /// Where the Monitor's books are, and what processes keep of their identities.
-const AUTHORITY_DIR: &str = "authority";
+pub const AUTHORITY_DIR: &str = "authority";
 pub const IDENTITY_DIR: &str = "identity";
 /// The roots that the nodes trust, for programs at a user port that shows the cluster's certificate.
 const ROOTS_FILE: &str = "ca.pem";
@@ -42,18 +49,35 @@ pub enum Place {
     Monitor {
         listen: Option<SocketAddr>,
     },
+    /// The Monitor's, of a frontier that others may take over; bound to where nodes reach it, with the address that they know.
+    Leading {
+        listener: TcpListener,
+        address: String,
+    },
     Node(Box<Joined>),
+}
+
+impl Place {
+    /// Whether this process is the Monitor's from time to time.
+    pub fn may_lead(&self) -> bool {
+        match self {
+            Self::Alone | Self::Monitor { .. } => false,
+            Self::Leading { .. } => true,
+            Self::Node(joined) => joined.may_lead,
+        }
+    }
 }
 
 /// A node that has joined, and is bound to where others will reach it.
 pub struct Joined {
     pub own: OwnIdentity,
     pub identity: PathBuf,
-    /// HOST:PORT.
-    pub monitor: String,
+    pub monitors: Monitors,
     pub listener: TcpListener,
     /// As others reach it.
     pub address: String,
+    /// It stands by to be the Monitor's.
+    pub may_lead: bool,
 }
 
 pub struct Cluster {
@@ -64,7 +88,9 @@ pub struct Cluster {
     pub credentials: Option<Credentials>,
     pub renewal: Option<Renewal>,
     /// The Monitor, where it is elsewhere.
-    pub monitor: Option<(String, Channel)>,
+    pub monitor: Option<(Monitors, Channel)>,
+    /// It does for people here what the Monitor does elsewhere.
+    stands_by: bool,
     pub node_port: Option<(NodePort, TcpListener)>,
     /// Of the node port, as it is told to others; empty where there is none.
     pub address: String,
@@ -83,20 +109,28 @@ pub fn identity_dir(data: &DataDir, roles: &BTreeSet<&'static str>) -> PathBuf {
     data.root().join(IDENTITY_DIR).join(name)
 }
 
+/// The name under which this process asks for a shared frontier: its own, where it has one.
+pub fn node_name(data: &DataDir, roles: &BTreeSet<&'static str>) -> Result<String> {
+    let own = OwnIdentity::load(&identity_dir(data, roles)).map_err(Failure::failed)?;
+    Ok(own.map_or_else(frontier::no_node, |own| own.node.to_string()))
+}
+
 impl Cluster {
     pub async fn open(
         roles: &BTreeSet<&'static str>,
         data: &DataDir,
         place: Place,
         advertise: Option<&str>,
+        shelf: Option<Arc<dyn Shelf>>,
     ) -> Result<Self> {
         let mut registry = None;
         let mut renewal = None;
         if roles.contains(Role::Monitor.name()) {
-            let (books, own) = open_books(data, roles)?;
+            let (books, own) = open_books(data, roles, shelf).await?;
             registry = Some(books);
             renewal = Some(own);
         }
+        let stands_by = place.may_lead() && registry.is_none();
         let (mut monitor, mut listener, mut address) = (None, None, String::new());
         match place {
             Place::Alone => {}
@@ -106,11 +140,12 @@ impl Cluster {
                 address = advertised(advertise, local);
                 listener = Some(bound);
             }
+            Place::Leading { listener: bound, address: known } => (listener, address) = (Some(bound), known),
             Place::Node(joined) => {
                 let credentials = Credentials::new(&joined.own).map_err(Failure::failed)?;
                 renewal = Some(Renewal { own: joined.own, directory: joined.identity, credentials });
                 (listener, address) = (Some(joined.listener), joined.address);
-                monitor = Some(joined.monitor);
+                monitor = Some(joined.monitors);
             }
         }
         let credentials = renewal.as_ref().map(|renewal: &Renewal| renewal.credentials.clone());
@@ -123,6 +158,7 @@ impl Cluster {
             credentials,
             renewal,
             monitor: None,
+            stands_by,
             node_port: None,
             address,
             listens_at: None,
@@ -134,12 +170,12 @@ impl Cluster {
         Ok(cluster)
     }
 
-    fn open_to_others(&mut self, credentials: Credentials, listener: TcpListener, monitor: Option<String>) {
-        let members = std::sync::Arc::<Members>::default();
+    fn open_to_others(&mut self, credentials: Credentials, listener: TcpListener, monitor: Option<Monitors>) {
+        let members = Arc::<Members>::default();
         let dialer = Dialer::new(credentials.clone(), self.cut_off.clone());
-        self.monitor = monitor.map(|address| {
-            let channel = dialer.channel_to(Target::monitor(&address));
-            (address, channel)
+        self.monitor = monitor.map(|monitors| {
+            let channel = dialer.channel_to_monitor(&monitors);
+            (monitors, channel)
         });
         self.channels = Channels::new(members.clone(), dialer);
         self.listens_at = listener.local_addr().ok();
@@ -160,7 +196,11 @@ impl Cluster {
             Some((role, channel)) if channels.has(role.name()) => Way::To(channel.clone()),
             Some((role, _)) => Way::Nowhere(nobody_runs(*role)),
         };
+        let monitor = self.monitor.as_ref().filter(|_| self.stands_by).map(|(_, channel)| channel.clone());
         Forwarding::new(move |path, log| {
+            if let Some(monitor) = monitor.as_ref().filter(|_| path.starts_with("/seine.monitor.v1.Admin/")) {
+                return Way::To(monitor.clone());
+            }
             if path.starts_with("/seine.indexer.") {
                 return to(&indexer);
             }
@@ -193,12 +233,24 @@ fn nobody_runs(role: Role) -> Status {
     Status::unavailable(format!("no node runs the {name}; start one with `seine node --roles {name} --join ADDR`"))
 }
 
-fn open_books(data: &DataDir, roles: &BTreeSet<&'static str>) -> Result<(Registry, Renewal)> {
-    let registry = Registry::open(&data.root().join(AUTHORITY_DIR), Clock::System).map_err(Failure::failed)?;
-    let directory = identity_dir(data, roles);
+/// The Monitor's, from the disk or from the shelf beside a frontier that belongs to this process.
+pub async fn open_books(
+    data: &DataDir,
+    roles: &BTreeSet<&'static str>,
+    shelf: Option<Arc<dyn Shelf>>,
+) -> Result<(Registry, Renewal)> {
+    let (authority, directory) = (data.root().join(AUTHORITY_DIR), identity_dir(data, roles));
     let names = roles.iter().map(|role| (*role).to_owned()).collect();
-    let own = registry.with(|registrar, now| registrar.own_identity(&directory, &names, now));
-    let own = own.map_err(Failure::failed)?;
+    let of_monitor = directory.clone();
+    let opened = frontier::blocking(move || {
+        let registry = match shelf {
+            Some(shelf) => Registry::open_shared(&authority, shelf, Clock::System)?,
+            None => Registry::open(&authority, Clock::System)?,
+        };
+        let own = registry.with(|registrar, now| registrar.own_identity(&of_monitor, &names, now))?;
+        Ok::<_, RegistrarError>((registry, own))
+    });
+    let (registry, own) = opened.await.map_err(Failure::failed)?;
     let credentials = Credentials::new(&own).map_err(Failure::failed)?;
     write_roots(&registry, &data.root().join(ROOTS_FILE))?;
     Ok((registry, Renewal { own, directory, credentials }))
@@ -226,6 +278,23 @@ async fn listen_for_nodes(listen: Option<SocketAddr>) -> Result<TcpListener> {
             Ok(listener)
         }
     }
+}
+
+/// Where others reach a server that may be the Monitor, which a standby on another machine must be able to.
+pub async fn door_of_server(
+    listen: Option<SocketAddr>,
+    advertise: Option<&str>,
+    store: &RedisSettings,
+) -> Result<Door> {
+    let listener = listen_for_nodes(listen).await?;
+    let mut reached = listener.local_addr().map_err(Failure::failed)?;
+    // It listens everywhere: others reach it as the store does, unless that is on this machine.
+    if reached.ip().is_unspecified()
+        && let Some(ip) = node::own_address(&store.nodes[0]).await.filter(|ip| !ip.is_loopback())
+    {
+        reached.set_ip(ip);
+    }
+    Door::new(listener, advertised(advertise, reached))
 }
 
 /// The address as others are told: a name without a port gets that of the listener.

@@ -43,7 +43,7 @@ impl Health {
     /// Tells what the tiers report now.
     pub async fn tell(&self) {
         for role in &self.roles {
-            self.set(*role, self.board.tier(role.name()) == Condition::Well).await;
+            self.set(*role, !self.board.tier(role.name()).is_trouble()).await;
         }
         let has_ended = self.board.tiers().iter().any(|(_, condition)| matches!(condition, Condition::Ended(_)));
         self.reporter.set_service_status(WHOLE_PROCESS, status(!has_ended)).await;

@@ -30,9 +30,9 @@ pub fn start(
     let stop = CancellationToken::new();
     tasks.push(supervisor.watch("limits", stop.clone(), limits.clone().follow(stop)));
     match (cluster.monitor, cluster.registry) {
-        (Some((address, channel)), _) => {
+        (Some((monitors, channel)), _) => {
             let (stop, monitor) = (stop_directory.clone(), channel.clone());
-            let registering = async move { directory.register(monitor, &address, stop).await };
+            let registering = async move { directory.register(monitor, monitors, stop).await };
             tasks.push(supervisor.watch("membership", stop_directory, registering));
             if let Some(renewal) = cluster.renewal {
                 let renewing = renewal.of_node(channel, told.roots, stop_renewal.clone());

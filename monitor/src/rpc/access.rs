@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::Duration;
 
+use seine_node::identity::registrar::MONITOR;
 use seine_node::identity::{Member, NodeId, Standing, TokenId, TokenTerms};
-use seine_node::membership::{NodeTable, ROLES, Registered, SILENCE_MS, SUSPECT_MS, state_name};
+use seine_node::membership::{NodeTable, ONE_DISK, ROLES, Registered, SILENCE_MS, SUSPECT_MS, state_name};
 use seine_node::registry::Registry;
 use seine_node::telemetry::families::set_gauges;
 use seine_proto::monitor::v1::{
@@ -55,6 +56,9 @@ impl Access {
                 "roles: {role:?} is no role that a node can have; use some of {}",
                 ROLES.join(", ")
             )));
+        }
+        if roles.iter().any(|role| role == MONITOR) && self.registry.cluster_key().is_none() {
+            return Err(Status::failed_precondition(ONE_DISK));
         }
         let node = if node.is_empty() { None } else { Some(id(&node)?) };
         let mut terms = TokenTerms { roles: roles.into_iter().collect(), node, ..TokenTerms::default() };
