@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use seine_common::config::Config;
+use seine_common::config::{Config, FrontierStore};
 use seine_common::data_dir::{DataDir, Endpoint};
 use seine_common::limits::MAX_MESSAGE_BYTES;
 use seine_node::transport::Channel;
@@ -119,7 +119,7 @@ impl Connection {
             remote.find_tiers(roles).await?;
             return Ok(Self::Remote(Box::new(remote)));
         }
-        refuse_node(&data, roles)?;
+        refuse_node(&data, roles, config)?;
         let plan = Plan::alone(roles, data, config.clone());
         Ok(Self::Opened(Box::new(Process::start(plan).await?)))
     }
@@ -165,9 +165,12 @@ pub fn remote(endpoint: &Endpoint) -> Result<Remote> {
 }
 
 /// A node's directory has no Monitor, and none is to be made in it by mistake.
-fn refuse_node(data: &DataDir, roles: &[Role]) -> Result<()> {
+fn refuse_node(data: &DataDir, roles: &[Role], config: &Config) -> Result<()> {
     let identities = data.root().join(IDENTITY_DIR);
-    if roles.contains(&Role::Monitor) && identities.exists() && !data.root().join(MONITOR_DIR).exists() {
+    // The frontier of one that may lead is elsewhere.
+    let may_lead = matches!(config.frontier.store, FrontierStore::Redis(_)) && identities.join(MONITOR_DIR).exists();
+    let has_frontier = may_lead || data.root().join(MONITOR_DIR).exists();
+    if roles.contains(&Role::Monitor) && identities.exists() && !has_frontier {
         return Err(Failure::failed(format!(
             "{} is the directory of a node; ask its server, with --server or with --data and the server's directory",
             data.root().display()

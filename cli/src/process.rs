@@ -426,6 +426,8 @@ impl Process {
     pub async fn close_phase(self, deadline: Duration) -> Result<()> {
         let cut_off = self.cut_off.clone();
         let closing = self.close_tiers(deadline).await;
+        // They are to end, not to wonder why their connections did.
+        closing.others.iter().for_each(Supervised::release);
         cut_off.end_all();
         closing.rest(deadline).await
     }
