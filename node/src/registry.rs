@@ -1,7 +1,7 @@
 //! The Monitor's books of tokens and nodes, for many callers at once.
 //!
-//! Changes are written and synced before they count, on threads that may wait for the disk; looking something up does not
-//! wait for them longer than one write takes.
+//! Changes come one after the other and are written before they count, on threads that may wait for the disk or a store. Looking
+//! something up never waits for them.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,10 @@ use crate::identity::{ClusterKey, NodeId, Peer, PeerRefusal, Registrar, Shelf};
 /// Clones are the same.
 #[derive(Clone)]
 pub struct Registry {
-    registrar: Arc<Mutex<Registrar>>,
+    /// With the last change that is written.
+    current: Arc<Mutex<Arc<Registrar>>>,
+    /// Held by the one that changes something.
+    changing: Arc<Mutex<()>>,
     clock: Clock,
 }
 
@@ -33,12 +36,23 @@ impl Registry {
     }
 
     fn of(registrar: Registrar, clock: Clock) -> Self {
-        Self { registrar: Arc::new(Mutex::new(registrar)), clock }
+        Self { current: Arc::new(Mutex::new(Arc::new(registrar))), changing: Arc::default(), clock }
     }
 
-    /// Looks something up, or changes something where waiting for the disk is no harm.
-    pub fn with<T>(&self, ask: impl FnOnce(&mut Registrar, i64) -> T) -> T {
-        ask(&mut self.registrar(), self.clock.now_ms())
+    /// Looks something up.
+    pub fn look<T>(&self, ask: impl FnOnce(&Registrar, i64) -> T) -> T {
+        let current = Arc::clone(&locked(&self.current));
+        ask(&current, self.clock.now_ms())
+    }
+
+    /// Changes something where waiting is no harm.
+    pub fn with<T>(&self, change: impl FnOnce(&mut Registrar, i64) -> T) -> T {
+        let _alone = locked(&self.changing);
+        let mut next = self.look(|registrar, _| registrar.clone());
+        let changed = change(&mut next, self.clock.now_ms());
+        // Also after a refusal: a step that was written before it counts.
+        *locked(&self.current) = Arc::new(next);
+        changed
     }
 
     /// Changes something, from an async thread.
@@ -52,34 +66,34 @@ impl Registry {
 
     /// The roles that a node may have; an error for one that may not come any more.
     pub fn roles(&self, peer: &Peer) -> Result<Vec<String>, PeerRefusal> {
-        self.with(|registrar, _| registrar.members().check(peer).map(|member| member.roles.iter().cloned().collect()))
+        self.look(|registrar, _| registrar.members().check(peer).map(|member| member.roles.iter().cloned().collect()))
     }
 
     /// Opens the books to whoever may become the Monitor; `None` where they lie on this machine alone.
     pub fn cluster_key(&self) -> Option<ClusterKey> {
-        self.with(|registrar, _| registrar.cluster_key().cloned())
+        self.look(|registrar, _| registrar.cluster_key().cloned())
     }
 
     /// Nodes that nobody must talk to.
     pub fn removed(&self) -> Vec<String> {
-        self.with(|registrar, now| registrar.deny_list(now).nodes.keys().map(ToString::to_string).collect())
+        self.look(|registrar, now| registrar.deny_list(now).nodes.keys().map(ToString::to_string).collect())
     }
 
     /// DER, of the authorities that are trusted now, the one that signs first.
     pub fn roots(&self) -> Vec<Bytes> {
-        let roots = self.with(|registrar, now| registrar.trusted_roots(now));
+        let roots = self.look(|registrar, now| registrar.trusted_roots(now));
         roots.iter().map(|root| Bytes::copy_from_slice(root)).collect()
     }
 
     /// What was set for a node.
     pub fn settings(&self, node: &str) -> NodeSettings {
         let Ok(id) = node.parse::<NodeId>() else { return NodeSettings::default() };
-        self.with(|registrar, _| {
+        self.look(|registrar, _| {
             registrar.members().get(&id).map(|member| member.settings.to_message()).unwrap_or_default()
         })
     }
+}
 
-    fn registrar(&self) -> MutexGuard<'_, Registrar> {
-        self.registrar.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -37,6 +37,8 @@ struct Store {
     books: Mutex<BTreeMap<String, Vec<u8>>>,
     /// The process that asks does not own the frontier any more.
     is_lost: AtomicBool,
+    /// Held while the store does not answer.
+    away: Mutex<()>,
 }
 
 impl Shelf for Store {
@@ -45,6 +47,7 @@ impl Shelf for Store {
     }
 
     fn write(&self, book: &str, content: &[u8]) -> io::Result<()> {
+        let _here = self.away.lock().unwrap();
         if self.is_lost.load(Ordering::Relaxed) {
             return Err(io::Error::other("another Monitor has taken over"));
         }
@@ -154,6 +157,26 @@ fn what_the_store_refuses_has_not_happened() {
     assert_eq!(*store.books.lock().unwrap(), before);
     let copy = Registry::open(directory.path(), Clock::manual(NOW)).unwrap();
     assert!(!copy.with(|registrar, _| registrar.tokens()[0].revoked), "nor in the copy");
+}
+
+#[test]
+fn nobody_who_looks_something_up_waits_for_a_store_that_is_away() {
+    let (store, directory) = (Arc::<Store>::default(), tempfile::tempdir().unwrap());
+    let registry = open(directory.path(), &store);
+    let away = store.away.lock().unwrap();
+    let (changing, begun) = (registry.clone(), Arc::new(std::sync::Barrier::new(2)));
+    let of_thread = Arc::clone(&begun);
+    let thread = std::thread::spawn(move || {
+        changing.with(|registrar, now| {
+            of_thread.wait();
+            registrar.create_token(&TokenTerms::default(), now).map(|_| ())
+        })
+    });
+    begun.wait();
+    assert_eq!((registry.removed().len(), registry.look(|registrar, _| registrar.tokens().len())), (0, 0));
+    drop(away);
+    thread.join().unwrap().unwrap();
+    assert_eq!(registry.look(|registrar, _| registrar.tokens().len()), 1);
 }
 
 #[test]

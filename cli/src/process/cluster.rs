@@ -258,7 +258,7 @@ pub async fn open_books(
 
 /// For those who ask from other machines.
 pub fn write_roots(registry: &Registry, path: &Path) -> Result<()> {
-    let roots = registry.with(|registrar, now| registrar.trusted_roots_pem(now));
+    let roots = registry.look(|registrar, now| registrar.trusted_roots_pem(now));
     seine_common::data_dir::write_atomically(path, roots.as_bytes(), 0o644)
         .map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
 }

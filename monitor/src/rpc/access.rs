@@ -79,7 +79,7 @@ impl Access {
     }
 
     pub(super) fn tokens(&self) -> ListJoinTokensResponse {
-        let tokens = self.registry.with(|registrar, _| registrar.tokens()).into_iter();
+        let tokens = self.registry.look(|registrar, _| registrar.tokens()).into_iter();
         let tokens = tokens.map(|token| JoinToken {
             id: token.id.to_string(),
             roles: token.roles.into_iter().collect(),
@@ -112,7 +112,7 @@ impl Access {
         with_removed: bool,
     ) -> Vec<NodeStatus> {
         let mut registered = table.registered();
-        let (members, now) = self.registry.with(|registrar, now| {
+        let (members, now) = self.registry.look(|registrar, now| {
             let members = registrar.members().list().map(|(id, member)| (id.to_string(), member.clone()));
             (members.collect::<Vec<_>>(), now)
         });

@@ -79,7 +79,7 @@ pub struct SignedCertificate {
     pub root: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Authority {
     books: Books,
     state: State,

@@ -82,12 +82,13 @@ pub enum RegistrarError {
     OtherCluster { directory: String, node: NodeId },
 }
 
-#[derive(Debug)]
+/// A clone is as it was when it was made, and costs little.
+#[derive(Clone, Debug)]
 pub struct Registrar {
     books: Books,
     authority: Authority,
-    tokens: TokenBook,
-    members: MemberBook,
+    tokens: Arc<TokenBook>,
+    members: Arc<MemberBook>,
 }
 
 impl Registrar {
@@ -111,7 +112,7 @@ impl Registrar {
             return Err(Self::missing(&books, authority::BOOK).into());
         }
         let authority = Authority::open_or_create(&books, now_ms)?;
-        Ok(Self { authority, tokens, members, books })
+        Ok(Self { authority, tokens: Arc::new(tokens), members: Arc::new(members), books })
     }
 
     fn open_book<T: Default + Serialize + DeserializeOwned>(
@@ -181,7 +182,7 @@ impl Registrar {
                 Some(_) => {}
             }
         }
-        let mut tokens = self.tokens.clone();
+        let mut tokens = TokenBook::clone(&self.tokens);
         let token = tokens.create(self.authority.pin(), terms, now_ms)?;
         self.replace_tokens(tokens)?;
         Ok(token)
@@ -189,7 +190,7 @@ impl Registrar {
 
     /// Whether there was such a token.
     pub fn revoke_token(&mut self, id: &TokenId) -> Result<bool, RegistrarError> {
-        let mut tokens = self.tokens.clone();
+        let mut tokens = TokenBook::clone(&self.tokens);
         let was = tokens.revoke(id);
         if was {
             self.replace_tokens(tokens)?;
@@ -209,7 +210,7 @@ impl Registrar {
         // First, because it is cheap: strangers must not be able to make the Monitor work.
         self.tokens.verify(token, secret)?;
         let key = RequestKey::from_request(request_der)?;
-        let mut tokens = self.tokens.clone();
+        let mut tokens = TokenBook::clone(&self.tokens);
         let grant = tokens.spend(token, secret, &key.digest(), now_ms)?;
         // Who may become the Monitor gets the authority's key: a token for every role is not meant for that.
         let is_granted = |role: &String| grant.roles.contains(role) || (grant.roles.is_empty() && role != MONITOR);
@@ -221,7 +222,7 @@ impl Registrar {
             return Err(AdmissionRefusal::Role { token: token.to_owned(), role: role.clone(), allowed });
         }
         let roles = if wanted.is_empty() { &grant.roles } else { wanted };
-        let mut members = self.members.clone();
+        let mut members = MemberBook::clone(&self.members);
         let node = match grant.node {
             Some(node) => members.join_again(&node, roles, key.digest(), now_ms).map(|()| node)?,
             None => members.join(roles, key.digest(), now_ms)?,
@@ -242,9 +243,9 @@ impl Registrar {
         now_ms: i64,
     ) -> Result<Admitted, AdmissionRefusal> {
         let key = RequestKey::from_request(request_der)?;
-        let mut members = self.members.clone();
+        let mut members = MemberBook::clone(&self.members);
         if let Err(refusal) = members.renew(peer, generation, key.digest(), now_ms) {
-            if members != self.members {
+            if members != *self.members {
                 self.replace_members(members)?;
             }
             return Err(refusal.into());
@@ -290,7 +291,7 @@ impl Registrar {
 
     /// Ends the trust in earlier roots, and with it the tokens that name them.
     pub fn finish_rotation(&mut self) -> Result<(), RegistrarError> {
-        let mut tokens = self.tokens.clone();
+        let mut tokens = TokenBook::clone(&self.tokens);
         tokens.revoke_before(self.authority.signs_since_ms());
         self.replace_tokens(tokens)?;
         Ok(self.authority.finish_rotation()?)
@@ -321,7 +322,7 @@ impl Registrar {
         }
         let request = PendingRequest::open_or_draw(directory)?;
         let key = RequestKey::from_request(&request.request_der()?).map_err(AuthorityError::from)?;
-        let mut members = self.members.clone();
+        let mut members = MemberBook::clone(&self.members);
         let joined_at = earlier.as_ref().map(|own| own.joined_at.clone()).unwrap_or_default();
         let known = earlier.filter(|own| members.get(&own.node).is_some_and(|member| !member.is_removed()));
         let node = match known {
@@ -365,20 +366,20 @@ impl Registrar {
         &mut self,
         change: impl FnOnce(&mut MemberBook) -> Result<(), MemberError>,
     ) -> Result<(), RegistrarError> {
-        let mut members = self.members.clone();
+        let mut members = MemberBook::clone(&self.members);
         change(&mut members)?;
         self.replace_members(members)
     }
 
     fn replace_tokens(&mut self, tokens: TokenBook) -> Result<(), RegistrarError> {
         self.books.store(TOKENS, &tokens)?;
-        self.tokens = tokens;
+        self.tokens = Arc::new(tokens);
         Ok(())
     }
 
     fn replace_members(&mut self, members: MemberBook) -> Result<(), RegistrarError> {
         self.books.store(MEMBERS, &members)?;
-        self.members = members;
+        self.members = Arc::new(members);
         Ok(())
     }
 }
