@@ -14,6 +14,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use seine_common::config::{Config, RedisSettings};
@@ -96,6 +97,7 @@ struct Running {
     grpc: SocketAddr,
     /// The ready line is printed once: the addresses in it stay.
     is_ready: bool,
+    is_store_away: AtomicBool,
 }
 
 pub async fn run(candidate: Candidate, shutdown: Shutdown) -> Result<End> {
@@ -137,7 +139,16 @@ impl Running {
         };
         let identity = identity_dir(&asked.data, &asked.roles);
         let (http, grpc) = (asked.http, asked.grpc);
-        Ok(Self { asked, identity, store, shutdown, http, grpc, is_ready: false })
+        Ok(Self {
+            asked,
+            identity,
+            store,
+            shutdown,
+            http,
+            grpc,
+            is_ready: false,
+            is_store_away: AtomicBool::new(false),
+        })
     }
 
     fn known(&self) -> Result<Option<OwnIdentity>> {
@@ -147,8 +158,11 @@ impl Running {
     /// While the store does not answer the frontier is nobody's that is known.
     async fn try_own(&self, own: &OwnIdentity) -> Option<Ownership> {
         let owned = frontier::try_own(&self.store, own.node.as_str(), &self.asked.door.address).await;
+        let was_away = self.is_store_away.swap(owned.is_err(), Ordering::Relaxed);
         owned.unwrap_or_else(|failure| {
-            tracing::debug!(%failure, "cannot ask the store for the frontier");
+            if !was_away {
+                tracing::warn!(%failure, "cannot ask the store for the frontier; trying again");
+            }
             None
         })
     }

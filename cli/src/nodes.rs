@@ -181,7 +181,11 @@ async fn create_token(
             (None, true) => format!("{},{}", Role::Collector.name(), Role::Analyser.name()),
             (None, false) => request.roles.join(","),
         };
+        let may_lead = request.roles.iter().any(|role| role == Role::Monitor.name());
         let created = admin.create_join_token(request).await?.into_inner();
+        if may_lead {
+            eprintln!("whoever joins by this token gets the cluster's key, with which it can be the Monitor");
+        }
         let line = join_line(&created.token, &address, &roles);
         let expires = time_text(created.expires_at_ms);
         if target.json {

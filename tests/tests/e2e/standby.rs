@@ -39,7 +39,8 @@ impl Two {
     fn start() -> Option<Self> {
         let store = StoreCluster::start(Setup::default())?;
         let nodes = store.nodes().iter().map(|node| format!("{node:?}")).collect::<Vec<_>>().join(", ");
-        let settings = vec![("SEINE_FRONTIER_STORE", "redis".to_owned()), ("SEINE_FRONTIER_NODES", format!("[{nodes}]"))];
+        let settings =
+            vec![("SEINE_FRONTIER_STORE", "redis".to_owned()), ("SEINE_FRONTIER_NODES", format!("[{nodes}]"))];
         let (first, second, pages, collector) = (Seine::new(), Seine::new(), Seine::new(), Seine::new());
         let mut command = first.command(&["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0"]);
         let leading = Running::start(command.envs(settings.clone()));
