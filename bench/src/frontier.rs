@@ -4,6 +4,7 @@
 //! `durability = "os"`.
 
 mod fingerprints;
+mod in_cluster;
 mod lease;
 mod over_grpc;
 mod urls;
@@ -38,6 +39,17 @@ pub struct FrontierReport {
     pub bytes_per_url_on_disk: f64,
     pub grpc_urls: u64,
     pub grpc_urls_per_second: f64,
+    #[serde(default)]
+    pub cluster_urls: u64,
+    #[serde(default)]
+    pub cluster_urls_per_second: f64,
+    /// Of all servers together.
+    #[serde(default)]
+    pub cluster_cpu_us_per_url: f64,
+    #[serde(default)]
+    pub cluster_bytes_per_known: f64,
+    #[serde(default)]
+    pub cluster_bytes_per_queued: f64,
     pub lease_queue: u64,
     pub lease_settled: u64,
     pub lease_p50_ms: f64,
@@ -61,6 +73,7 @@ pub fn run_here(urls: u64, work: &Path) -> anyhow::Result<()> {
     take_in(&mut report, &work.join("frontier"))?;
     over_grpc::measure(&mut report, urls / 10, &work.join("frontier-grpc"))?;
     lease::measure(&mut report, &work.join("frontier-lease"))?;
+    in_cluster::measure(&mut report, (urls / 10).max(BATCH))?;
     fingerprints::measure(&mut report)?;
     println!("{}", serde_json::to_string(&report)?);
     Ok(())

@@ -218,6 +218,14 @@ fn frontier(report: &FrontierReport) -> Vec<Vec<String>> {
         }),
         row("bytes on disk per URL".to_owned(), format!("{:.0}", report.bytes_per_url_on_disk)),
         row(format!("{} over gRPC, URLs/s", report.grpc_urls), format!("{:.0}", report.grpc_urls_per_second)),
+        row(format!("{} into a cluster, URLs/s", report.cluster_urls), format!("{:.0}", report.cluster_urls_per_second)),
+        row(
+            "bytes there per known and per queued URL; the servers' CPU per URL".to_owned(),
+            format!(
+                "{:.0}, {:.0}; {:.0} µs",
+                report.cluster_bytes_per_known, report.cluster_bytes_per_queued, report.cluster_cpu_us_per_url
+            ),
+        ),
         row(
             format!("100 URLs of a queue of {}, {} settled, p50 and p99 ms", report.lease_queue, report.lease_settled),
             format!("{:.2}, {:.2}", report.lease_p50_ms, report.lease_p99_ms),

@@ -33,7 +33,7 @@ use seine_common::data_dir::{DataDir, Endpoint, TierLock};
 use seine_indexer::{Indexer, Searches};
 use seine_monitor::forgetting::Forgetting;
 use seine_monitor::rpc::{Access, count_nodes};
-use seine_monitor::{Monitor, MonitorConfig};
+use seine_monitor::{Home, Monitor, MonitorConfig};
 use seine_node::figures::FigureSampler;
 use seine_node::health::HealthBoard;
 use seine_node::limits::Limits;
@@ -229,10 +229,13 @@ impl Process {
             // A frontier that was made anew beside an old log goes on above it.
             let epoch_above = own_log.as_ref().map_or(0, |log| log.highest_epoch);
             let settings = MonitorConfig { epoch_above, ..monitor_config(&config)? };
-            let path = data.tier(MONITOR_DIR)?;
-            // TODO at the merge: the home of the frontier is `owned`, where there is one.
-            let monitor = Monitor::open(&path, settings, Clock::System, nodes.clone());
-            let monitor = monitor.map_err(Failure::failed)?;
+            let home = match &owned {
+                Some(owned) => Home::Shared(owned.store.clone(), Arc::clone(&owned.ownership)),
+                None => Home::Disk(data.tier(MONITOR_DIR)?),
+            };
+            let of_monitor = nodes.clone();
+            let opened = frontier::blocking(move || Monitor::open(home, settings, Clock::System, of_monitor));
+            let monitor = opened.await.map_err(Failure::failed)?;
             let registry = cluster.registry.clone().expect("a process with the Monitor has its books");
             routes.add_service(MembershipService::new(nodes.clone(), registry.clone(), monitor.saw_epoch()));
             let access = Access { registry, own: node_id.clone(), address: cluster.address.clone() };

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use seine_test_stores::{Setup, StoreCluster};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -27,10 +28,14 @@ pub fn binary(name: &str) -> PathBuf {
     path
 }
 
+/// With `valkey` in it, frontiers of tests that run on any store lie in a cluster.
+const FRONTIER_VARIABLE: &str = "SEINE_TEST_FRONTIER";
+
 /// A data directory, and the commands that work on it.
 pub struct Seine {
     program: PathBuf,
     data: TempDir,
+    store: Option<StoreCluster>,
 }
 
 /// How one `seine crawl --json` ended.
@@ -70,7 +75,9 @@ impl Seine {
         // As Seine itself makes one: others may not look into it.
         let private = std::fs::Permissions::from_mode(0o700);
         let data = tempfile::Builder::new().permissions(private).tempdir_in(below);
-        Self { program, data: data.expect("a temporary directory can be made") }
+        let in_cluster = std::env::var(FRONTIER_VARIABLE).is_ok_and(|store| store == "valkey");
+        let store = if in_cluster { StoreCluster::start(Setup::default()) } else { None };
+        Self { program, data: data.expect("a temporary directory can be made"), store }
     }
 
     pub fn data(&self) -> &Path {
@@ -84,6 +91,9 @@ impl Seine {
         command.current_dir(self.data()).args(words).arg("--data").arg(self.data());
         if words.first() == Some(&"serve") && !words.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
+        }
+        if let Some(store) = &self.store {
+            command.envs(frontier_in(store));
         }
         command.env_remove("SEINE_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -186,6 +196,12 @@ impl Seine {
             limited.current_dir(self.data()).env_remove("SEINE_LOG").stdin(Stdio::null()).stdout(Stdio::piped()),
         )
     }
+}
+
+/// The settings of a frontier that lies in a cluster, for a process's environment.
+pub fn frontier_in(store: &StoreCluster) -> [(&'static str, String); 2] {
+    let nodes: Vec<String> = store.nodes().iter().map(|node| format!("{node:?}")).collect();
+    [("SEINE_FRONTIER_STORE", "redis".to_owned()), ("SEINE_FRONTIER_NODES", format!("[{}]", nodes.join(", ")))]
 }
 
 pub fn crawl_run(output: &Output) -> CrawlRun {

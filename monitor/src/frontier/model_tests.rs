@@ -18,8 +18,9 @@ use crate::tests_support::{Valkey, candidate, crawl, outcome, settled};
 
 /// A frontier that can be closed and opened again.
 struct Subject {
-    open: Box<dyn Fn() -> Frontier>,
+    /// Dropped first: it may still have something to write into what `open` holds.
     frontier: Option<Frontier>,
+    open: Box<dyn Fn() -> Frontier>,
 }
 
 impl Subject {

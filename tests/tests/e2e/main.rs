@@ -13,6 +13,7 @@ mod chaos;
 mod failing_disks;
 mod nodes;
 mod six_processes;
+mod standby;
 mod older_formats;
 mod rebuilding;
 mod damage;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use seine_test_stores::{Setup, StoreCluster};
-use seine_tests::sandbox::{Running, Seine, crawl_run};
+use seine_tests::sandbox::{Running, Seine, crawl_run, frontier_in};
 use seine_tests::{FakeWeb, FakeWebConfig, eventually};
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ struct Two {
     standby: Option<Running>,
     _collector: (Seine, Running),
     _pages: Running,
-    settings: Vec<(&'static str, String)>,
+    settings: [(&'static str, String); 2],
     _store: StoreCluster,
 }
 
@@ -38,9 +38,7 @@ impl Two {
     /// `None` on a machine without a store to start.
     fn start() -> Option<Self> {
         let store = StoreCluster::start(Setup::default())?;
-        let nodes = store.nodes().iter().map(|node| format!("{node:?}")).collect::<Vec<_>>().join(", ");
-        let settings =
-            vec![("SEINE_FRONTIER_STORE", "redis".to_owned()), ("SEINE_FRONTIER_NODES", format!("[{nodes}]"))];
+        let settings = frontier_in(&store);
         let (first, second, pages, collector) = (Seine::new(), Seine::new(), Seine::new(), Seine::new());
         let mut command = first.command(&["serve", "--roles", "monitor", "--grpc", "127.0.0.1:0"]);
         let leading = Running::start(command.envs(settings.clone()));
