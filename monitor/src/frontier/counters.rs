@@ -34,7 +34,7 @@ impl Frontier {
 
 impl CrawlProgress {
     /// In the order of the fields' numbers.
-    fn counters(&self) -> [u64; COUNTERS] {
+    pub(super) fn counters(&self) -> [u64; COUNTERS] {
         [
             self.pages,
             self.failed,
@@ -56,7 +56,7 @@ impl CrawlProgress {
         ]
     }
 
-    fn of_counters(counters: [u64; COUNTERS]) -> Self {
+    pub(super) fn of_counters(counters: [u64; COUNTERS]) -> Self {
         let [
             pages,
             failed,

@@ -12,7 +12,7 @@ use crate::store::{Batch, Entry, Slot, Table};
 use crate::{MonitorError, Result};
 
 /// The ready time of a host that is leased.
-const TAKEN: i64 = i64::MAX;
+pub(super) const TAKEN: i64 = i64::MAX;
 /// The ready time of a host that is not to come up until somebody puts it back: no clock gets there.
 pub const PARKED: i64 = TAKEN - 1;
 
