@@ -29,6 +29,9 @@ mod hosts;
 mod leases;
 mod orders;
 pub mod forget;
+pub mod copy;
+#[cfg(test)]
+mod filled;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
