@@ -30,6 +30,7 @@ mod leases;
 mod orders;
 pub mod forget;
 pub mod copy;
+pub mod check;
 #[cfg(test)]
 mod filled;
 #[cfg(test)]
