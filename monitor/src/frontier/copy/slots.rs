@@ -39,7 +39,11 @@ impl<'s> Slots<'s> {
             Table::Seen | Table::Heads | Table::Uses => {
                 let host = fingerprint(key, key::CRAWL_BYTES).ok_or(corrupt)?;
                 let crawl = key.first_chunk().ok_or(MonitorError::Corrupt(table.name()))?;
-                self.of_host(*crawl, host)?
+                match self.of_host(*crawl, host)? {
+                    // A host may stand in the index for a last time with nothing left of it.
+                    None if table == Table::Heads => self.of_head(crawl, host, value)?,
+                    found => found,
+                }
             }
             Table::Visits => {
                 let host = fingerprint(key, key::CRAWL_BYTES + 8).ok_or(corrupt)?;
@@ -74,6 +78,13 @@ impl<'s> Slots<'s> {
             }
             Ok(None)
         })
+    }
+
+    fn of_head(&self, crawl: &[u8; key::CRAWL_BYTES], host: [u8; 8], head: &[u8]) -> Result<Option<Slot>> {
+        let ready_ms = head.get(..8).ok_or(MonitorError::Corrupt("host head"))?;
+        let ready = [&crawl[..], ready_ms, &host].concat();
+        let name = self.from.get(Slot::HOME, Table::Ready, &ready)?;
+        Ok(name.and_then(|name| text(&name)).map(|name| Slot::of(&HostKey::from_stored(name))))
     }
 
     fn remembered(&mut self, host: [u8; 8], find: impl FnOnce() -> Result<Option<HostKey>>) -> Result<Option<Slot>> {

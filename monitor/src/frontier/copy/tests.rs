@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use seine_common::address::AddressKey;
+use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 
 use super::*;
@@ -140,6 +141,21 @@ fn an_entry_of_a_host_that_nothing_names_is_left_out_and_counted() {
     original.write(batch).unwrap();
     let reached = copy(&original, &mut MemoryStore::default(), Reached::default(), &mut Told::default()).unwrap();
     assert_eq!(reached.left_out, 1);
+}
+
+#[test]
+fn a_host_with_nothing_left_but_its_place_in_the_index_is_copied() {
+    let original = filled();
+    let name = HostKey::from_stored("idle.test".to_owned());
+    let mut frontier = Frontier::over(rocks(&original)).unwrap();
+    let mut batch = Batch::at_home();
+    frontier.enter_ready(&mut batch, CrawlId(1), &name, 90);
+    frontier.write(batch).unwrap();
+    drop(frontier);
+    let mut memory = MemoryStore::default();
+    let reached = copy(&rocks(&original), &mut memory, Reached::default(), &mut Told::default()).unwrap();
+    assert_eq!(reached.left_out, 0);
+    assert!(Frontier::over(memory).unwrap().has_work(CrawlId(1), &name).unwrap());
 }
 
 #[test]
