@@ -7,11 +7,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub mod crawl;
 pub mod export;
+mod frontier;
 mod hosts;
 pub mod nodes;
 
 pub use crawl::{CrawlArguments, CrawlFlags, Limit, PausePerFlag, ScopeFlag, SettingFlags, StrategyFlag};
 pub use export::ExportCommand;
+pub use frontier::{CopyTo, FrontierArguments, FrontierCommand, FrontierPlace};
 pub use hosts::{HostsArguments, HostsCommand, StateFlag};
 
 const EXAMPLES: &str = "Examples:
@@ -55,6 +57,8 @@ pub enum Command {
     /// Work on the index
     #[command(subcommand)]
     Index(IndexCommand),
+    /// Check, repair and move the frontier: all URLs, and where each stands
+    Frontier(FrontierArguments),
     /// Convert documents from standard input; started by the analyser
     #[command(name = seine_analyser::convert::worker::COMMAND, hide = true)]
     ConvertWorker(WorkerArguments),

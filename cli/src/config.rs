@@ -16,6 +16,7 @@ pub fn load(command: &Command) -> Result<Config> {
         Command::Crawl(arguments) => arguments.config.as_deref(),
         Command::Serve(arguments) => arguments.config.as_deref(),
         Command::Node(arguments) => arguments.config.as_deref(),
+        Command::Frontier(arguments) => arguments.command.place().config.as_deref(),
         Command::Config(ConfigCommand::Check { file, .. }) => match file {
             Some(file) => Some(file.as_path()),
             None if Path::new(DEFAULT_FILE).exists() => None,

@@ -1,7 +1,7 @@
 //! The `seine` binary: one file per command, and `process`, which runs the tiers.
 //!
 //! Standard output belongs to the answer of a command, standard error to everything else. Exit codes: 0 done, 1 failed,
-//! 2 wrong usage or configuration, 130 after Ctrl-C.
+//! 2 wrong usage or configuration, 3 damage that can be repaired, 130 after Ctrl-C.
 
 #[macro_use]
 mod output;
@@ -23,6 +23,7 @@ mod crawls;
 mod hosts;
 mod explain;
 mod index;
+mod frontier;
 mod export;
 mod config;
 
@@ -48,6 +49,8 @@ enum End {
     Done,
     /// It ran, but what was asked for could not be had; the command has said why.
     Unsuccessful,
+    /// What was checked is damaged, and can be repaired.
+    Damaged,
     Interrupted,
 }
 
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
     let code = match ended {
         Ok(End::Done) => 0,
         Ok(End::Unsuccessful) => 1,
+        Ok(End::Damaged) => 3,
         Ok(End::Interrupted) => INTERRUPTED,
         Err(failure) => {
             eprintln!("seine: {failure}");
@@ -113,6 +117,7 @@ async fn run(command: Command) -> Result<End> {
         Command::Index(IndexCommand::Forget { what, undo: true, target }) => {
             index::unforget(&what, &target, &config).await
         }
+        Command::Frontier(arguments) => frontier::run(arguments, config).await,
         Command::ConvertWorker(_) => unreachable!("handled before anything else"),
     }
 }

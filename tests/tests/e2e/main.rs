@@ -39,6 +39,7 @@ mod cached;
 mod documents;
 mod confined;
 mod commands;
+mod frontier_commands;
 mod server;
 mod admin_over_grpc;
 mod grpc;
