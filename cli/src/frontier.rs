@@ -7,18 +7,25 @@ mod check;
 mod copy;
 mod logs;
 
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use seine_common::config::{Config, FrontierStore, RedisSettings};
 use seine_common::data_dir::{DataDir, TierLock};
 use seine_monitor::MonitorError;
-use seine_monitor::store::{DEFAULT_MEMORY_BYTES, RocksStore, Store};
+use seine_monitor::store::{DEFAULT_MEMORY_BYTES, RedisStore, RocksStore, SharedStore, Store};
 
 use crate::End;
 use crate::args::{FrontierArguments, FrontierCommand, FrontierPlace};
 use crate::failure::{Failure, Result};
 use crate::process::MONITOR_DIR;
+
+/// An owner that is dead has been silent for so long by then.
+const OWNER_SHOWN_WITHIN: Duration = Duration::from_secs(8);
+const ASK_AGAIN: Duration = Duration::from_millis(500);
 
 pub async fn run(arguments: FrontierArguments, config: Config) -> Result<End> {
     match arguments.command {
@@ -64,8 +71,27 @@ fn make_rocks(path: &Path) -> Result<Box<dyn Store>> {
     Ok(Box::new(store.map_err(Failure::failed)?))
 }
 
+/// Owned for as long as it is open, so that no Monitor writes meanwhile.
 fn open_redis(settings: &RedisSettings) -> Result<Box<dyn Store>> {
-    Err(Failure::failed(format!("the store at {} cannot be reached by this version", settings.nodes.join(", "))))
+    let shared = SharedStore::connect(settings).map_err(Failure::failed)?;
+    // Nobody else has that name: one of the same name would be taken for this process, started again.
+    let name = format!("seine frontier {}-{:08x}", std::process::id(), RandomState::new().hash_one(Instant::now()));
+    let begun = Instant::now();
+    loop {
+        if let Some(ownership) = shared.try_own(&name, "").map_err(Failure::failed)? {
+            return Ok(Box::new(RedisStore::open(&shared, &Arc::new(ownership), DEFAULT_MEMORY_BYTES)));
+        }
+        if begun.elapsed() > OWNER_SHOWN_WITHIN {
+            let owner = shared.owner().map_err(Failure::failed)?;
+            let owner = owner
+                .map_or_else(|| "another process".to_owned(), |owner| format!("{} at {}", owner.node, owner.address));
+            return Err(Failure::failed(format!(
+                "the frontier at {} is owned by {owner}; stop it first",
+                settings.nodes.join(", ")
+            )));
+        }
+        std::thread::sleep(ASK_AGAIN);
+    }
 }
 
 /// How far it is, on standard error and only on a terminal.
