@@ -168,7 +168,7 @@ impl Process {
         let locks = kept.map(|(_, dir)| data.lock(dir)).collect::<std::result::Result<Vec<_>, _>>()?;
         prepare(&data, has(Role::Monitor) || may_lead)?;
         let owned = match has(Role::Monitor) && owned.is_none() {
-            true => frontier::own(&config.frontier, &cluster::node_name(&data, &roles)?).await?,
+            true => cluster::own_frontier(&config.frontier, &data, &roles).await?,
             false => owned,
         };
         let shelf = owned.as_ref().map(|owned| owned.ownership.shelf());

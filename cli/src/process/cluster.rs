@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use seine_common::clock::Clock;
-use seine_common::config::RedisSettings;
+use seine_common::config::{FrontierConfig, RedisSettings};
 use seine_common::data_dir::DataDir;
 use seine_node::identity::registrar::RegistrarError;
 use seine_node::identity::{OwnIdentity, Shelf};
@@ -27,7 +27,7 @@ use seine_node::transport::node_port::NodePort;
 use tokio::net::TcpListener;
 use tonic::Status;
 
-use super::frontier;
+use super::frontier::{self, Owned};
 use crate::args::Role;
 use crate::candidate::Door;
 use crate::failure::{Failure, Result};
@@ -109,10 +109,26 @@ pub fn identity_dir(data: &DataDir, roles: &BTreeSet<&'static str>) -> PathBuf {
     data.root().join(IDENTITY_DIR).join(name)
 }
 
-/// The name under which this process asks for a shared frontier: its own, where it has one.
-pub fn node_name(data: &DataDir, roles: &BTreeSet<&'static str>) -> Result<String> {
-    let own = OwnIdentity::load(&identity_dir(data, roles)).map_err(Failure::failed)?;
-    Ok(own.map_or_else(frontier::no_node, |own| own.node.to_string()))
+/// A shared frontier for a command that is the Monitor for a while, under the name of this directory: whoever comes back under
+/// the same name after a `kill -9` need not wait until the one that is gone is taken for dead.
+pub async fn own_frontier(
+    config: &FrontierConfig,
+    data: &DataDir,
+    roles: &BTreeSet<&'static str>,
+) -> Result<Option<Owned>> {
+    let known = || OwnIdentity::load(&identity_dir(data, roles)).map_err(Failure::failed);
+    if known()?.is_none()
+        && let Some(owned) = frontier::own(config, &frontier::no_node()).await?
+    {
+        let opened = open_books(data, roles, Some(owned.ownership.shelf())).await;
+        owned.release().await;
+        opened?;
+    }
+    match known()? {
+        Some(own) => frontier::own(config, own.node.as_str()).await,
+        // The frontier is on the disk.
+        None => Ok(None),
+    }
 }
 
 impl Cluster {
