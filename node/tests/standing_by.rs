@@ -299,6 +299,20 @@ async fn the_clusters_key_goes_to_those_that_may_become_the_monitor_and_to_nobod
 }
 
 #[tokio::test]
+async fn a_standby_that_lost_its_key_joins_again_by_a_token_for_its_name() {
+    let scene = Scene::start().await;
+    let roles: BTreeSet<String> = ["monitor".to_owned()].into();
+    for (granted, may_lead) in [("monitor", true), ("collector", false)] {
+        let earlier = scene.join(&[granted], &[granted]).await.unwrap();
+        let terms = TokenTerms { node: Some(earlier.node.clone()), ..TokenTerms::default() };
+        let token = scene.registry.with(|registrar, now| registrar.create_token(&terms, now)).unwrap();
+        let directory = scene.directory.path().join(token.id.as_str());
+        let again = joining::join(&scene.monitor.address, &token, &roles, &directory).await;
+        assert_eq!(again.map(|own| own.node == earlier.node).unwrap_or(false), may_lead, "{granted}");
+    }
+}
+
+#[tokio::test]
 async fn a_former_monitor_comes_back_without_a_token_and_under_another_certificate() {
     let scene = Scene::start().await;
     assert!(scene.own.names_monitor());

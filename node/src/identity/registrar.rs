@@ -213,7 +213,10 @@ impl Registrar {
         let mut tokens = TokenBook::clone(&self.tokens);
         let grant = tokens.spend(token, secret, &key.digest(), now_ms)?;
         // Who may become the Monitor gets the authority's key: a token for every role is not meant for that.
-        let is_granted = |role: &String| grant.roles.contains(role) || (grant.roles.is_empty() && role != MONITOR);
+        let known = grant.node.as_ref().and_then(|node| self.members.get(node));
+        let may_lead = known.is_some_and(|member| member.roles.contains(MONITOR));
+        let is_granted =
+            |role: &String| grant.roles.contains(role) || (grant.roles.is_empty() && (role != MONITOR || may_lead));
         if let Some(role) = wanted.iter().find(|role| !is_granted(role)) {
             let allowed = match grant.roles.is_empty() {
                 true => "every other".to_owned(),
