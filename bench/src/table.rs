@@ -218,7 +218,10 @@ fn frontier(report: &FrontierReport) -> Vec<Vec<String>> {
         }),
         row("bytes on disk per URL".to_owned(), format!("{:.0}", report.bytes_per_url_on_disk)),
         row(format!("{} over gRPC, URLs/s", report.grpc_urls), format!("{:.0}", report.grpc_urls_per_second)),
-        row(format!("{} into a cluster, URLs/s", report.cluster_urls), format!("{:.0}", report.cluster_urls_per_second)),
+        row(
+            format!("{} into a cluster, URLs/s", report.cluster_urls),
+            format!("{:.0}", report.cluster_urls_per_second),
+        ),
         row(
             "bytes there per known and per queued URL; the servers' CPU per URL".to_owned(),
             format!(

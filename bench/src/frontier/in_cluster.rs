@@ -24,8 +24,7 @@ const QUEUE: u8 = b'q';
 /// Leaves the figures at zero where there is no Valkey to start.
 pub fn measure(report: &mut FrontierReport, urls: u64) -> anyhow::Result<()> {
     let Some(cluster) = StoreCluster::start(Setup::default()) else { return Ok(()) };
-    let settings =
-        RedisSettings { nodes: cluster.nodes(), user: None, password: None, tls: None, confirmed_by: 1 };
+    let settings = RedisSettings { nodes: cluster.nodes(), user: None, password: None, tls: None, confirmed_by: 1 };
     let store = SharedStore::connect(&settings)?;
     let ownership = store.try_own("bench", "127.0.0.1:1")?.context("nobody else wants it")?;
     let mut frontier = Frontier::over(RedisStore::open(&store, &ownership.into(), MEMORY_BYTES))?;

@@ -272,6 +272,23 @@ fn a_forgotten_url_is_told_if_it_was_saved_and_never_comes_back() {
 }
 
 #[test]
+fn a_forgotten_sitemap_is_no_page_less() {
+    on_each_store(|open| {
+        let mut frontier = with_crawl(open);
+        let page = candidate("http://a.test/page", 1, 1, 0);
+        let mut sitemap = candidate("http://a.test/sitemap.xml", 1, 1, 1);
+        sitemap.entry.sitemap_level = 1;
+        frontier.admit(CRAWL, &[page.clone(), sitemap.clone()], 0).unwrap();
+        for failed in [&page, &sitemap] {
+            frontier.settle(CRAWL, &failed.host, failed.place, done(failed, OutcomeKind::NotFound)).unwrap();
+        }
+        assert_eq!(frontier.progress(CRAWL).failed, 1);
+        frontier.forget_url(CRAWL, &sitemap.url).unwrap();
+        assert_eq!(frontier.progress(CRAWL).failed, 1);
+    });
+}
+
+#[test]
 fn deferred_urls_are_taken_up_before_ordinary_ones() {
     on_each_store(|open| {
         let mut frontier = with_crawl(open);

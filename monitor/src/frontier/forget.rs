@@ -84,7 +84,10 @@ impl Frontier {
         let url = record.entry.url.clone();
         let mut batch = Batch::at(at.slot);
         let progress = self.progress.entry(crawl).or_default();
-        count(progress, &record.outcome, -1);
+        // Sitemaps were not counted.
+        if record.entry.sitemap_level == 0 {
+            count(progress, &record.outcome, -1);
+        }
         batch.delete(Table::Visits, key::visit(&at.key, record.next_visit_ms));
         batch.put(Table::Seen, at.key, Seen::Settled { depth: record.entry.depth }.encode());
         // The archive position stays: it says that the page had been saved.
