@@ -71,7 +71,7 @@ fn bytes_per_entry(cluster: &StoreCluster, letter: u8, count: &str) -> anyhow::R
                 if kind != Some(&letter) {
                     continue;
                 }
-                bytes += node.call(&[b"MEMORY", b"USAGE", name.0.as_slice(), b"SAMPLES", b"0"])?.integer();
+                bytes += node.call(&[b"MEMORY".as_slice(), b"USAGE", name.0.as_slice(), b"SAMPLES", b"0"])?.integer();
                 entries += node.call(&[count.as_bytes(), name.0.as_slice()])?.integer();
                 keys += 1;
             }
