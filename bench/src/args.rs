@@ -86,6 +86,7 @@ pub enum Part {
     Scaling,
     ClusterCost,
     Chaos,
+    StoreChaos,
 }
 
 impl Args {

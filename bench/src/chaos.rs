@@ -1,4 +1,4 @@
-//! The whole form of the cluster under faults; the tests run a small one. See [`seine_tests::chaos`].
+//! The whole forms of the cluster under faults; the tests run small ones. See [`seine_tests::chaos`].
 
 use std::path::Path;
 
@@ -13,4 +13,15 @@ pub async fn run(seine: &Path, work: &Path) -> Verdict {
         form.hosts
     );
     chaos::run(&form, seine.to_owned(), work, chaos::seed()).await
+}
+
+/// The same by two Monitors over a store; `None` on a machine without one.
+pub async fn run_over_store(seine: &Path, work: &Path) -> Option<Verdict> {
+    let form = Form::whole_over_store();
+    eprintln!(
+        "{} pages over {} hosts by two Monitors over a store, while both and that are harmed",
+        form.pages_in_all(),
+        form.hosts
+    );
+    chaos::run_over_store(&form, seine.to_owned(), work, chaos::seed()).await
 }

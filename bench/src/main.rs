@@ -7,9 +7,10 @@
 //! which some are slow. [`analysis`] compares reading real pages with another parser, [`search`] asks and indexes beside
 //! tantivy alone, [`searchable`] tells how soon a fetched page is found, [`idle_connections`] what clients cost that only hold
 //! connections. [`cluster_cost`] crawls by five processes, [`scaling`] by one, two and four collectors, and [`chaos`] by a
-//! cluster whose processes are killed. [`pairs`] compares two programs by whole crawls in turns, and nothing else. [`measure`]
-//! runs a child and reads what it cost, [`report`] holds the figures, [`table`] prints them. All traffic stays on 127.0.0.0/8,
-//! every step has a time limit, and all files are in one directory that is removed at the end, also after Ctrl-C.
+//! cluster whose processes are killed, and by one with two Monitors over a store. [`pairs`] compares two programs by whole
+//! crawls in turns, and nothing else. [`measure`] runs a child and reads what it cost, [`report`] holds the figures, [`table`]
+//! prints them. All traffic stays on 127.0.0.0/8, every step has a time limit, and all files are in one directory that is
+//! removed at the end, also after Ctrl-C.
 
 mod args;
 mod web;
@@ -83,7 +84,8 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     }
     std::fs::write(&args.output, serde_json::to_vec_pretty(&report)?)
         .with_context(|| format!("cannot write the figures to {}", args.output.display()))?;
-    ensure!(report.chaos.is_none_or(|verdict| verdict.broken.is_empty()), "the cluster broke a promise, see above");
+    let mut verdicts = report.chaos.iter().chain(&report.store_chaos);
+    ensure!(verdicts.all(|verdict| verdict.broken.is_empty()), "the cluster broke a promise, see above");
     Ok(())
 }
 
@@ -151,6 +153,12 @@ async fn run(args: &Args, work: &TempDir) -> anyhow::Result<Report> {
     }
     if args.wants(Part::Chaos) {
         report.chaos = Some(chaos::run(&args.seine_program()?, work.path()).await);
+    }
+    if args.wants(Part::StoreChaos) {
+        report.store_chaos = chaos::run_over_store(&args.seine_program()?, work.path()).await;
+        if report.store_chaos.is_none() {
+            report.remarks.push("a cluster over a store under faults is left out: there is none here".to_owned());
+        }
     }
     if args.wants(Part::Refresh) {
         eprintln!("refresh policies on a simulated clock");

@@ -41,6 +41,8 @@ pub struct Report {
     pub scaling: Vec<Scaling>,
     /// A cluster under faults.
     pub chaos: Option<Verdict>,
+    /// Another with two Monitors over a store.
+    pub store_chaos: Option<Verdict>,
     /// What was left out and why.
     pub remarks: Vec<String>,
 }
@@ -89,6 +91,7 @@ impl Report {
             analysis: None,
             scaling: Vec::new(),
             chaos: None,
+            store_chaos: None,
             remarks: Vec::new(),
         }
     }

@@ -109,7 +109,7 @@ pub fn render(report: &Report) -> String {
         text.push('\n');
         text.push_str(&aligned(&scaling(&report.scaling)));
     }
-    if let Some(verdict) = &report.chaos {
+    for verdict in report.chaos.iter().chain(&report.store_chaos) {
         let _ = write!(text, "\n{verdict}");
     }
     for remark in &report.remarks {

@@ -1,5 +1,5 @@
-//! The processes: a Monitor, three collectors, two analysers, two filesavers, an indexer and one that stands by, and a query on
-//! the directory of the latter. Each has a data directory and an address of its own, as machines have.
+//! The processes: a Monitor, or two over a store, three collectors, two analysers, two filesavers, an indexer and one that stands
+//! by, and a query on the directory of the latter. Each has a data directory and an address of its own, as machines have.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,16 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::form::Form;
+use super::monitors::Monitors;
+use super::plan::Fault;
 use super::severable::Severable;
+use super::shared_store::SharedStore;
 use crate::sandbox::{ALLOW_LOOPBACK, Running, Seine};
 use crate::{FakeWeb, eventually};
 
 /// Before one is added.
 pub const COLLECTORS: usize = 3;
 const CRAWL: &str = "chaos";
-const SERVE: [&str; 3] = ["serve", "--roles", "monitor"];
 
 /// A process, and the directory in which it can be started again.
 pub struct Machine {
@@ -28,11 +30,9 @@ pub struct Machine {
 pub struct Cluster {
     program: PathBuf,
     below: PathBuf,
-    monitor: Seine,
-    server: Option<Running>,
-    /// Of the Monitor, for people and for nodes; it has them again after a restart.
-    grpc: String,
-    listen: String,
+    pub monitors: Monitors,
+    /// Of the frontier, where it lies in one.
+    pub store: Option<SharedStore>,
     /// Between the Monitor and the first collector.
     pub wire: Severable,
     pub collectors: Vec<Machine>,
@@ -44,31 +44,31 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    pub fn start(program: PathBuf, below: &Path) -> Self {
-        let monitor = Seine::of(program.clone(), below);
-        let words = [&SERVE[..], &["--grpc", "127.0.0.1:0", "--listen", "127.0.0.1:0"]].concat();
-        let server = Running::start(monitor.command(&words).stderr(log("monitor")));
-        let (grpc, listen) = (server.grpc(), server.listen());
+    /// With one Monitor; over a store with two.
+    pub fn start(program: PathBuf, below: &Path, store: Option<SharedStore>) -> Self {
+        let monitors = match &store {
+            None => Monitors::one(&program, below),
+            Some(store) => Monitors::two(&program, below, &store.settings()),
+        };
+        let (monitor, listen) = (monitors.first(), monitors.listen());
         let wire = Severable::to(&listen);
         let mut machines = 1;
         let mut start = |role: &str, join: &str| {
             machines += 1;
-            Machine::start(Seine::of(program.clone(), below), &monitor, role, join, machines)
+            Machine::start(Seine::of(program.clone(), below), monitor, role, join, machines)
         };
         let filesavers = vec![start("filesaver", &listen), start("filesaver", &listen)];
         let analysers = vec![start("analyser", &listen), start("analyser", &listen)];
         let indexers = vec![start("indexer", &listen), start("indexer", &listen)];
         let collectors: [String; COLLECTORS] = [wire.address(), listen.clone(), listen.clone()];
         let collectors = collectors.iter().map(|join| start("collector", join)).collect();
-        let mut command = indexers[1].seine.node_command(&monitor, &listen, "query", &["--http", "127.0.0.1:0"]);
+        let mut command = indexers[1].seine.node_command(monitor, &listen, "query", &["--http", "127.0.0.1:0"]);
         let query = Running::start(command.stderr(log("query")));
         Self {
             program,
             below: below.to_owned(),
-            server: Some(server),
-            monitor,
-            grpc,
-            listen,
+            monitors,
+            store,
             wire,
             collectors,
             analysers,
@@ -85,28 +85,21 @@ impl Cluster {
 
     /// Where the Monitor is asked, and with what token.
     pub fn admin(&self) -> (String, String) {
-        let token = std::fs::read_to_string(self.monitor.data().join("admin-token")).expect("the Monitor has a token");
-        (format!("http://{}", self.grpc), token.trim().to_owned())
-    }
-
-    pub fn kill_monitor(&mut self) {
-        self.server = None;
-    }
-
-    pub fn start_monitor(&mut self) {
-        let words = [&SERVE[..], &["--grpc", &self.grpc, "--listen", &self.listen]].concat();
-        self.server = Some(Running::start(self.monitor.command(&words).stderr(log("monitor-again"))));
+        let token = self.monitors.first().data().join("admin-token");
+        let token = std::fs::read_to_string(token).expect("the Monitor has a token");
+        (format!("http://{}", self.monitors.grpc()), token.trim().to_owned())
     }
 
     pub fn add_collector(&mut self) {
         self.machines += 1;
         let seine = Seine::of(self.program.clone(), &self.below);
-        self.collectors.push(Machine::start(seine, &self.monitor, "collector", &self.listen, self.machines));
+        let (monitor, listen) = (self.monitors.first(), self.monitors.listen());
+        self.collectors.push(Machine::start(seine, monitor, "collector", &listen, self.machines));
     }
 
     pub fn start_filesaver(&mut self, number: usize) {
         let machine = &mut self.filesavers[number];
-        let mut command = machine.seine.node_command(&self.monitor, &self.listen, "filesaver", &[]);
+        let mut command = machine.seine.node_command(self.monitors.first(), &self.monitors.listen(), "filesaver", &[]);
         machine.running = Some(Running::start(command.stderr(log("filesaver-again"))));
     }
 
@@ -115,13 +108,13 @@ impl Cluster {
         let seeds: Vec<String> = (0..form.hosts).map(|host| web.host_url(host, "/")).collect();
         let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
         let flags = ["--name", CRAWL, "--scope", "any", "--delay", &delay, "--json"];
-        let output = self.monitor.run(&[&["crawls", "add"], &seeds[..], &flags, &ALLOW_LOOPBACK].concat());
+        let output = self.monitors.asked().run(&[&["crawls", "add"], &seeds[..], &flags, &ALLOW_LOOPBACK].concat());
         assert!(output.status.success(), "no crawl: {}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// What the Monitor says of the crawl, or why it says nothing.
     pub fn shown(&self) -> Value {
-        let output = self.monitor.run(&["crawls", "show", CRAWL, "--json"]);
+        let output = self.monitors.asked().run(&["crawls", "show", CRAWL, "--json"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         serde_json::from_slice(&output.stdout).unwrap_or(Value::String(said))
     }
@@ -136,9 +129,16 @@ impl Cluster {
         .await
     }
 
+    /// Who is not the one that he should be after all faults.
+    pub async fn misplaced(&self, form: &Form) -> Vec<String> {
+        let indexer = form.faults.contains(&Fault::KillIndexer) && !self.standby_has_taken_over();
+        let indexer = indexer.then(|| "the second indexer still stands by".to_owned());
+        indexer.into_iter().chain(self.monitors.misplaced().await).collect()
+    }
+
     /// Whether the second indexer is the one that is asked now.
-    pub fn standby_has_taken_over(&self) -> bool {
-        let output = self.monitor.run(&["nodes", "show", &self.indexers[1].name, "--json"]);
+    fn standby_has_taken_over(&self) -> bool {
+        let output = self.monitors.asked().run(&["nodes", "show", &self.indexers[1].name, "--json"]);
         let shown: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         shown["standby"] == false
     }
@@ -163,7 +163,7 @@ impl Machine {
 }
 
 /// Where a process writes what it logs: nowhere, unless somebody asked for it.
-fn log(name: &str) -> File {
+pub fn log(name: &str) -> File {
     let path = match std::env::var_os(super::LOGS) {
         Some(directory) => PathBuf::from(directory).join(format!("{name}.log")),
         None => PathBuf::from("/dev/null"),

@@ -6,6 +6,7 @@ use tokio::time::sleep;
 
 use super::cluster::Cluster;
 use super::plan::Fault;
+use super::shared_store::SharedStore;
 use super::strike::{After, LEASE, SecondAnswer, Strike};
 use crate::FakeWeb;
 
@@ -13,6 +14,8 @@ use crate::FakeWeb;
 const BEYOND_THE_LEASE: Duration = Duration::from_secs(4);
 /// How long what is started again was away.
 const AWAY: Duration = Duration::from_millis(1_500);
+/// When another leads, the one that was stopped stands still for so much longer at least.
+const BEYOND_THE_TAKE_OVER: Duration = Duration::from_secs(4);
 
 /// Which of the collectors is struck by what; the first is the one with a wire.
 const SEVERED: usize = 0;
@@ -28,11 +31,15 @@ pub struct Done {
     pub over: Instant,
     /// Of a collector.
     pub strike: Option<Strike>,
+    /// How long after the Monitor was struck another led.
+    pub taken_over_after: Option<Duration>,
 }
 
 pub struct Faults<'a> {
     cluster: Cluster,
     web: &'a FakeWeb,
+    /// For how long a Monitor that is stopped does, at least.
+    stands_still: Duration,
     done: Vec<Done>,
     /// Places in `done` of what is cut off, and until when.
     cut: Vec<(usize, Instant)>,
@@ -41,8 +48,8 @@ pub struct Faults<'a> {
 }
 
 impl<'a> Faults<'a> {
-    pub fn new(cluster: Cluster, web: &'a FakeWeb) -> Self {
-        Self { cluster, web, done: Vec::new(), cut: Vec::new(), again: Vec::new() }
+    pub fn new(cluster: Cluster, web: &'a FakeWeb, stands_still: Duration) -> Self {
+        Self { cluster, web, stands_still, done: Vec::new(), cut: Vec::new(), again: Vec::new() }
     }
 
     pub fn cluster(&self) -> &Cluster {
@@ -54,8 +61,12 @@ impl<'a> Faults<'a> {
     }
 
     pub async fn strike(&mut self, fault: Fault) {
+        let leads = match fault {
+            Fault::KillMonitor | Fault::StopMonitor => self.cluster.monitors.leading().await,
+            _ => 0,
+        };
         let at = Instant::now();
-        let mut strike = None;
+        let (mut strike, mut taken_over_after) = (None, None);
         match fault {
             Fault::KillCollector => {
                 self.cluster.collectors[KILLED].kill();
@@ -78,9 +89,24 @@ impl<'a> Faults<'a> {
                 self.cluster.start_filesaver(0);
             }
             Fault::RestartMonitor => {
-                self.cluster.kill_monitor();
+                self.cluster.monitors.kill(leads);
                 sleep(AWAY).await;
-                self.cluster.start_monitor();
+                self.cluster.monitors.start_again(leads);
+            }
+            Fault::KillStoreMaster => self.store().kill_a_master().await,
+            Fault::MoveSlots => self.store().move_a_third().await,
+            Fault::KillMonitor => {
+                self.cluster.monitors.kill(leads);
+                self.cluster.monitors.another_leads(leads).await;
+                taken_over_after = Some(at.elapsed());
+                self.cluster.monitors.start_again(leads);
+            }
+            Fault::StopMonitor => {
+                self.cluster.monitors.stop(leads);
+                self.cluster.monitors.another_leads(leads).await;
+                taken_over_after = Some(at.elapsed());
+                let until = (at + self.stands_still).max(Instant::now() + BEYOND_THE_TAKE_OVER);
+                self.cut.push((self.done.len(), until));
             }
         }
         let strike = match strike {
@@ -95,7 +121,11 @@ impl<'a> Faults<'a> {
         if matches!(fault, Fault::StopCollector | Fault::SeverCollector) {
             self.cut.push((self.done.len(), at + LEASE + BEYOND_THE_LEASE));
         }
-        self.done.push(Done { fault, at, over: Instant::now(), strike });
+        self.done.push(Done { fault, at, over: Instant::now(), strike, taken_over_after });
+    }
+
+    fn store(&self) -> &SharedStore {
+        self.cluster.store.as_ref().expect("only a form over a store has faults of one")
     }
 
     /// Brings back what has been cut off for long enough.
@@ -106,6 +136,7 @@ impl<'a> Faults<'a> {
         for (number, _) in over {
             match self.done[number].fault {
                 Fault::StopCollector => self.cluster.collectors[STOPPED].signal("CONT"),
+                Fault::StopMonitor => self.cluster.monitors.go_on(),
                 _ => self.cluster.wire.mend(),
             }
             self.done[number].over = now;

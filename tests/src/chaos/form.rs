@@ -16,6 +16,8 @@ pub struct Form {
     pub crawl_delay: Duration,
     /// What happens, in an order and at moments that the seed chooses.
     pub faults: Vec<Fault>,
+    /// For how long a Monitor that is stopped stands still, at least until another leads and a little longer.
+    pub stands_still: Duration,
     /// Nothing may take longer than this: neither the way to the next fault nor the end.
     pub deadline: Duration,
 }
@@ -32,6 +34,9 @@ const EACH_ONCE: [Fault; 6] = [
     Fault::RestartMonitor,
 ];
 
+/// What may happen where the frontier lies in a store and two may be the Monitor.
+const OVER_STORE: [Fault; 4] = [Fault::KillStoreMaster, Fault::KillMonitor, Fault::StopMonitor, Fault::MoveSlots];
+
 impl Form {
     /// Long delays and few pages: it lasts as long as leases take to end, and costs little meanwhile.
     pub fn small(cut: Fault) -> Self {
@@ -42,6 +47,7 @@ impl Form {
             delay: Duration::from_millis(1_500),
             crawl_delay: Duration::from_millis(2_000),
             faults: EACH_ONCE.into_iter().chain([cut]).collect(),
+            stands_still: Duration::ZERO,
             deadline: Duration::from_secs(120),
         }
     }
@@ -55,7 +61,23 @@ impl Form {
             delay: Duration::from_millis(100),
             crawl_delay: Duration::from_millis(200),
             faults: EACH_ONCE.into_iter().chain([Fault::StopCollector, Fault::SeverCollector]).collect(),
+            stands_still: Duration::ZERO,
             deadline: Duration::from_secs(1_200),
+        }
+    }
+
+    pub fn small_over_store() -> Self {
+        Self { hosts: 30, pages: 20, faults: OVER_STORE.to_vec(), ..Self::small(Fault::StopMonitor) }
+    }
+
+    /// With delays that let it outlast a Monitor that stands still for a minute.
+    pub fn whole_over_store() -> Self {
+        Self {
+            delay: Duration::from_millis(1_000),
+            crawl_delay: Duration::from_millis(2_000),
+            faults: OVER_STORE.to_vec(),
+            stands_still: Duration::from_secs(60),
+            ..Self::whole()
         }
     }
 

@@ -23,6 +23,14 @@ pub enum Fault {
     StopCollector,
     /// Works on, but nothing goes between it and the Monitor for longer than its leases.
     SeverCollector,
+    /// Of the frontier's store; it comes back as a replica.
+    KillStoreMaster,
+    /// The one that leads; when another does, it is started again in its directory.
+    KillMonitor,
+    /// The one that leads then stands still until long after another does, and goes on.
+    StopMonitor,
+    /// A third of them all goes to another master of the frontier's store.
+    MoveSlots,
 }
 
 impl Fault {
@@ -60,6 +68,13 @@ impl Plan {
         {
             (faults[strike].1, faults[added].1) = (faults[added].1, faults[strike].1);
         }
+        let first = |wanted: Fault| faults.iter().position(|(_, fault)| *fault == wanted);
+        // The next one is stopped; the one that was killed has come back then.
+        if let (Some(killed), Some(stopped)) = (first(Fault::KillMonitor), first(Fault::StopMonitor))
+            && stopped < killed
+        {
+            (faults[killed].1, faults[stopped].1) = (faults[stopped].1, faults[killed].1);
+        }
         Self { seed, faults }
     }
 }
@@ -90,6 +105,11 @@ mod tests {
             let added = faults.iter().position(|(_, fault)| *fault == Fault::AddCollector);
             let struck = faults.iter().rposition(|(_, fault)| fault.strikes_a_collector());
             assert!(added < struck, "nobody is left to work with seed {seed}");
+        }
+        for seed in 0..100 {
+            let faults = Plan::draw(&Form::whole_over_store(), seed).faults;
+            let moment = |wanted| faults.iter().position(|(_, fault)| *fault == wanted).expect("it is planned");
+            assert!(moment(Fault::KillMonitor) < moment(Fault::StopMonitor), "nobody is left to lead with seed {seed}");
         }
         assert!(plan.faults.windows(2).all(|pair| pair[0].0 <= pair[1].0));
     }

@@ -14,6 +14,8 @@ use super::record;
 use super::searches::Searched;
 use crate::FakeWeb;
 
+/// Another Monitor leads so soon after the one that led was struck.
+const TAKES_OVER_IN: Duration = Duration::from_secs(10);
 /// How many of one kind are told.
 const SHOWN: usize = 10;
 
@@ -25,8 +27,8 @@ pub struct Evidence<'a> {
     pub status: Value,
     /// URLs in the index, sorted, each as often as it is there.
     pub indexed: Vec<String>,
-    /// Whether the standby is the one that is asked now.
-    pub standby: bool,
+    /// Who is not the one that he should be by now.
+    pub misplaced: Vec<String>,
     pub searches: Searched,
     pub done: Vec<Done>,
 }
@@ -47,6 +49,8 @@ pub struct Verdict {
     /// In which nobody asked for anything, and in which one host was not asked.
     pub longest_silence_seconds: f64,
     pub longest_silence_of_a_host_seconds: f64,
+    /// Until another Monitor led, of each fault that struck one.
+    pub take_overs_seconds: Vec<f64>,
     pub searches: usize,
     pub search_p50_ms: f64,
     pub search_p99_ms: f64,
@@ -97,9 +101,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
     }
     let late = done.iter().filter(|done| done.over > last).map(|done| format!("{:?}", done.fault));
     broken.add("the crawl was over before a fault was, make it larger", late);
-    if !evidence.standby {
-        broken.add("the standby did not take over", ["it still stands by".to_owned()]);
-    }
+    broken.add("a standby is not what it should be", evidence.misplaced.iter().cloned());
+    let take_overs: Vec<Duration> = done.iter().filter_map(|done| done.taken_over_after).collect();
+    let slow = take_overs.iter().filter(|after| **after > TAKES_OVER_IN).map(|after| format!("after {after:?}"));
+    broken.add("another Monitor led late", slow);
     let ms = |took: Duration| took.as_secs_f64() * 1_000.0;
     Verdict {
         seed: evidence.plan.seed,
@@ -110,7 +115,10 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
                 let in_flight =
                     done.strike.as_ref().map(|strike| record::in_flight(&hosts, strike).into_values().sum());
                 let in_flight = in_flight.map(|pages: u64| format!(" ({pages} pages in flight)")).unwrap_or_default();
-                format!("{} {:.1} to {:.1} s{in_flight}", name(done.fault), second(done.at), second(done.over))
+                let led =
+                    done.taken_over_after.map(|after| format!(" (another led after {:.1} s)", after.as_secs_f64()));
+                let led = led.unwrap_or_default();
+                format!("{} {:.1} to {:.1} s{in_flight}{led}", name(done.fault), second(done.at), second(done.over))
             })
             .collect(),
         pages: form.pages_in_all(),
@@ -125,6 +133,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Verdict {
             .max()
             .unwrap_or_default()
             .as_secs_f64(),
+        take_overs_seconds: take_overs.iter().map(Duration::as_secs_f64).collect(),
         searches: searches.took.len(),
         search_p50_ms: ms(searches.quantile(0.5)),
         search_p99_ms: ms(searches.quantile(0.99)),
@@ -143,6 +152,10 @@ fn name(fault: Fault) -> &'static str {
         Fault::RestartMonitor => "Monitor killed and restarted",
         Fault::StopCollector => "collector stopped",
         Fault::SeverCollector => "collector cut off",
+        Fault::KillStoreMaster => "master of the store killed, then its replica",
+        Fault::KillMonitor => "leading Monitor killed, then standby",
+        Fault::StopMonitor => "leading Monitor stopped, then standby",
+        Fault::MoveSlots => "a third of the store's slots moved",
     }
 }
 
