@@ -27,6 +27,9 @@ AGAINST ?=
 FLAGS ?=
 AGAINST_FLAGS ?=
 
+# What a crawl does, wherever its frontier lies.
+ON_ANY_STORE := order:: scopes:: limits:: killing:: politeness:: refresh:: explaining:: frontier_commands::a_crawled frontier_commands::what
+
 # What the tests use from outside the workspace.
 test bench: export SEINE_WARCIO := $(VENV)/bin/warcio
 test: export SEINE_PYWB := $(VENV)/bin
@@ -54,6 +57,7 @@ test: deps-test claim ## Check the format, lint, build and run all tests
 	@scripts/timed build $(CHECKED) build --release --workspace
 	@SEINE_PROGRAM='$(CARGO_TARGET_DIR)/release/seine' scripts/timed deploy scripts/check-deploy.sh
 	@scripts/timed tests $(CHECKED) test --release --workspace
+	@SEINE_TEST_FRONTIER=valkey scripts/timed 'tests on Valkey' $(CHECKED) test --release --workspace --test e2e -- $(ON_ANY_STORE)
 
 # Real pages and the crawler that is compiled are fetched only for the part that uses them.
 bench: deps-bench $(if $(findstring --only,$(BENCH)),$(if $(findstring --only real,$(BENCH)),deps-real),deps-real) ## Measure crawls, stages and search; with AGAINST=REV crawl in turns with that revision

@@ -84,6 +84,19 @@ impl Seine {
         self.data.path()
     }
 
+    /// The cluster that has the frontier, where it is not in the data directory.
+    pub fn store(&self) -> Option<&StoreCluster> {
+        self.store.as_ref()
+    }
+
+    /// The frontier is gone, as after the loss of its disk. Nobody may have it open.
+    pub fn lose_frontier(&self) {
+        match &self.store {
+            Some(store) => store.flush_all(),
+            None => std::fs::remove_dir_all(self.data().join("monitor")).expect("the directory can be removed"),
+        }
+    }
+
     /// A command on this data directory, with its output caught.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);

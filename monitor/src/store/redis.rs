@@ -21,6 +21,8 @@ mod reach;
 mod writer;
 mod fitness;
 mod owner;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -68,6 +68,8 @@ impl Setup {
              repl-ping-replica-period 1\n\
              repl-timeout 10\n"
         );
+        // As docs/frontier-store.md advises: short lists are kept without an index each.
+        text += "hash-max-listpack-entries 512\nzset-max-listpack-entries 256\nzset-max-listpack-value 512\n";
         // A dead master takes away its own slots alone. With `yes` a second of silence stops the whole cluster, and no test
         // could tell whether what it tests goes on with the rest.
         text += "cluster-require-full-coverage no\n";

@@ -1,15 +1,16 @@
 //! `seine frontier`: a crawled frontier is sound, what a store lost is found and put back, and a frontier can be moved.
 
-use std::path::Path;
 use std::time::Duration;
 
 use futures::executor::block_on;
-use seine_monitor::store::{Batch, DEFAULT_MEMORY_BYTES, RocksStore, Slot, Store, Table};
-use seine_tests::sandbox::Seine;
+use seine_monitor::store::{Batch, Slot, Table};
+use seine_test_stores::{Setup, StoreCluster};
+use seine_tests::sandbox::{Seine, frontier_in};
 use seine_tests::{FakeWeb, FakeWebConfig};
 use serde_json::Value;
 
 use crate::killing::COMMON_WORD;
+use crate::stores::store_of;
 
 const PAGES: u32 = 120;
 
@@ -27,12 +28,13 @@ fn assert_sound(seine: &Seine, when: &str) {
 }
 
 /// Deletes every so many-th entry of some tables, as if a part of the store were lost.
-fn lose_some(data: &Path, tables: &[(Table, usize)]) {
-    let mut store = RocksStore::open(&data.join("monitor"), DEFAULT_MEMORY_BYTES).expect("nobody holds the frontier");
+fn lose_some(seine: &Seine, tables: &[(Table, usize)]) {
+    let mut store = store_of(seine);
     for (table, one_of) in tables {
         let walked = store.walk(*table, &[], usize::MAX).expect("the table is readable");
         let mut batch = Batch::at(Slot::HOME);
-        for (_, (key, _)) in walked.entries.iter().step_by(*one_of) {
+        for (slot, (key, _)) in walked.entries.iter().step_by(*one_of) {
+            batch.turn_to(slot.unwrap_or(Slot::HOME));
             batch.delete(*table, key);
         }
         store.write(batch).expect("the table is writable");
@@ -66,7 +68,7 @@ fn what_a_store_lost_is_found_and_put_back_and_the_crawl_ends_with_all_its_pages
     let seine = Seine::new();
     let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
     let documents = seine.documents(COMMON_WORD);
-    lose_some(seine.data(), &[(Table::Records, 3), (Table::Seen, 2), (Table::Visits, 5), (Table::Uses, 1)]);
+    lose_some(&seine, &[(Table::Records, 3), (Table::Seen, 2), (Table::Visits, 5), (Table::Uses, 1)]);
     let (code, found, stderr) = frontier(&seine, &["check"]);
     assert_eq!(code, 3, "{found} {stderr}");
     let kinds: Vec<&str> =
@@ -85,9 +87,47 @@ fn what_a_store_lost_is_found_and_put_back_and_the_crawl_ends_with_all_its_pages
 }
 
 #[test]
+fn a_frontier_moves_into_a_cluster_and_back_and_its_crawl_goes_on() {
+    let Some(cluster) = StoreCluster::start(Setup::default()) else { return };
+    let web = FakeWeb::start(FakeWebConfig::small(PAGES));
+    let seine = Seine::new();
+    let run = seine.crawl(&web.url("/"), &["--delay", "0", "--max-pages", "50"]);
+    assert_eq!((run.code, run.count("pages")), (0, 50), "{run:?}");
+    let [(_, _), nodes] = frontier_in(&cluster);
+    let in_cluster = |words: &[&str]| {
+        let mut command = seine.command(&[words, &["--json"]].concat());
+        let output = command.envs(frontier_in(&cluster)).output().expect("seine can be started");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {stderr}");
+        json
+    };
+    let mut copy = seine.command(&["frontier", "copy", "--to", "redis", "--json"]);
+    let copied = copy.envs([nodes]).output().expect("seine can be started");
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+    assert_eq!(in_cluster(&["frontier", "check"])["sound"], true);
+    let url = web.url("/");
+    let crawl = ["crawl", &url, "--delay", "0", "--allow-net", "127.0.0.0/8", "--max-pages", "90"];
+    assert_eq!(in_cluster(&crawl)["pages"], 90);
+    assert_eq!(in_cluster(&["frontier", "check"])["sound"], true);
+    // The directory still has what was copied, and takes no other frontier before that is out of the way.
+    std::fs::remove_dir_all(seine.data().join("monitor")).expect("the old frontier can be removed");
+    in_cluster(&["frontier", "copy", "--to", "rocksdb"]);
+    assert_sound(&seine, "back on the disk");
+    let rest = seine.crawl(&url, &["--delay", "0"]);
+    assert_eq!((rest.code, rest.count("pages")), (0, u64::from(PAGES) + 1), "{rest:?}");
+    let visits = crate::completeness::visits(&web.requests());
+    let twice: Vec<_> = visits.iter().filter(|(path, visits)| *path != "/robots.txt" && **visits > 1).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
+#[test]
 fn a_frontier_is_copied_into_another_directory_and_stays_where_it_was() {
     let web = FakeWeb::start(FakeWebConfig::small(PAGES));
     let (seine, other) = (Seine::new(), Seine::new());
+    if seine.store().is_some() {
+        return println!("skipped: it is about directories");
+    }
     assert_eq!(seine.crawl(&web.url("/"), &["--delay", "0"]).code, 0);
     let to = format!("rocksdb:{}", other.data().display());
     let (code, copied, stderr) = frontier(&seine, &["copy", "--to", &to]);
@@ -109,6 +149,9 @@ fn a_frontier_is_copied_into_another_directory_and_stays_where_it_was() {
 #[test]
 fn a_frontier_that_somebody_holds_or_that_is_none_is_refused() {
     let seine = Seine::new();
+    if seine.store().is_some() {
+        return println!("skipped: it is about directories");
+    }
     let (code, _, stderr) = frontier(&seine, &["check"]);
     assert!(code == 1 && stderr.contains("no data directory"), "{code}: {stderr}");
     let server = seine.start(&["serve", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0"]);

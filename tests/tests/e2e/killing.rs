@@ -10,6 +10,7 @@ use seine_tests::{FakeWeb, FakeWebConfig};
 
 use crate::archive::assert_archives_pass_warcio;
 use crate::politeness::assert_spaced;
+use crate::stores::store_of;
 
 const PAGES: u32 = 400;
 const DELAY: Duration = Duration::from_millis(20);
@@ -17,7 +18,7 @@ const DELAY: Duration = Duration::from_millis(20);
 pub const COMMON_WORD: &str = "fake";
 
 fn settled(seine: &Seine) -> BTreeSet<String> {
-    let frontier = Frontier::open(&seine.data().join("monitor")).expect("nobody holds the frontier");
+    let frontier = Frontier::over_boxed(store_of(seine)).expect("the frontier is readable");
     let records = frontier.settled_urls(CrawlId(1)).expect("the frontier is readable");
     records.into_iter().map(|record| record.entry.url).collect()
 }

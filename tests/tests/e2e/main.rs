@@ -6,6 +6,7 @@ mod completeness;
 mod politeness;
 mod addresses;
 mod https;
+mod stores;
 mod killing;
 mod killing_the_indexer;
 mod restarting;

@@ -204,7 +204,7 @@ fn a_frontier_made_anew_beside_an_old_log_goes_on_above_it() {
         web.put("/two", &format!("the second page speaks of {number} boats"), &[]);
         again(&seine, &web, &[]);
     }
-    std::fs::remove_dir_all(seine.data().join("monitor")).expect("the directory can be removed");
+    seine.lose_frontier();
     web.put("/two", "the second page speaks of trains now", &[]);
     let run = seine.crawl(&web.url("/"), &["--delay", "0"]);
     assert_eq!((run.code, run.count("pages")), (0, 3), "{run:?}");

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use redis::{
-    Client, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo, TlsCertificates, Value,
+    Client, Connection, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo, RedisError,
+    TlsCertificates, Value,
 };
 use seine_common::config::RedisSettings;
 
@@ -60,8 +61,26 @@ impl Opener {
             };
             client.get_connection_with_timeout(CONNECTING_TAKES)
         };
-        let connection = open().map_err(|error| Failure::away(address, error))?;
+        let connection = open().map_err(|error| self.unopened(address, &error))?;
         Ok(Link { address: address.to_owned(), connection })
+    }
+}
+
+impl Opener {
+    /// What is wrong with the settings does not pass by itself.
+    fn unopened(&self, address: &str, error: &RedisError) -> Failure {
+        let text = error.to_string();
+        let reason = if error.kind() == ErrorKind::AuthenticationFailed {
+            "it refuses user or password; set frontier.user and frontier.password_file, or SEINE_FRONTIER_PASSWORD"
+                .to_owned()
+        } else if text.contains("certificate") {
+            format!("{text}; name the authority that signed its certificate in frontier.tls_ca")
+        } else if self.certificates.is_none() && error.is_connection_dropped() && !error.is_connection_refusal() {
+            format!("{text}; it may want TLS, which frontier.tls = true turns on")
+        } else {
+            return Failure::away(address, text);
+        };
+        Failure::Unwelcome { address: address.to_owned(), reason }
     }
 }
 

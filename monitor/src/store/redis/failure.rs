@@ -8,6 +8,8 @@ use redis::{ServerError, ServerErrorKind};
 pub enum Failure {
     /// A node cannot be reached, or answers too late: another may have its slots by now.
     Away { address: String, reason: String },
+    /// A node does not talk to us, for this reason: password, certificate or protocol. It may be one of many.
+    Unwelcome { address: String, reason: String },
     /// The slot is elsewhere: at this address, where the node knows it.
     Moved,
     /// The node does not take it now, for this reason.
@@ -53,7 +55,7 @@ impl Failure {
 
     /// Whether other nodes may have the slots now.
     pub fn asks_for_map(&self) -> bool {
-        matches!(self, Self::Away { .. } | Self::Moved | Self::Busy(_))
+        matches!(self, Self::Away { .. } | Self::Unwelcome { .. } | Self::Moved | Self::Busy(_))
     }
 }
 
@@ -61,6 +63,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Away { address, reason } => write!(out, "{address} cannot be reached: {reason}"),
+            Self::Unwelcome { address, reason } => write!(out, "{address} does not let us in: {reason}"),
             Self::Moved => write!(out, "slots have moved to another node"),
             Self::Busy(reason) | Self::Refused(reason) => write!(out, "{reason}"),
             Self::Stale(epoch) => write!(out, "another Monitor owns the frontier since epoch {epoch}"),

@@ -68,7 +68,7 @@ impl SharedStore {
     /// Looks whether the store is there and fit for it. Blocks.
     pub fn connect(settings: &RedisSettings) -> Result<Self> {
         let mut cluster = Cluster::new(settings).map_err(MonitorError::Invalid)?;
-        cluster.read_map().map_err(|failure| MonitorError::StoreAway(failure.to_string()))?;
+        cluster.read_map().map_err(away)?;
         super::fitness::check(&mut cluster)?;
         let inner = Inner { settings: settings.clone(), watching: Mutex::new(Watching { cluster, last: None }) };
         Ok(Self { inner: Arc::new(inner) })
@@ -197,6 +197,9 @@ pub fn pairs(answer: &Value) -> HashMap<Vec<u8>, Vec<u8>> {
 fn away(failure: Failure) -> MonitorError {
     match failure {
         Failure::Stale(_) => MonitorError::NotOwner(failure.to_string()),
+        Failure::Unwelcome { .. } | Failure::Refused(_) => {
+            MonitorError::Invalid(format!("the frontier's store cannot be used: {failure}"))
+        }
         _ => MonitorError::StoreAway(failure.to_string()),
     }
 }
