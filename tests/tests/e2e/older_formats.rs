@@ -2,6 +2,9 @@
 //!
 //! `fixtures/format-1.tar.gz` was written by a program whose format had the number 1: a crawl of six pages at
 //! 127.0.0.1:18733 that ended after four, one of which was forgotten, and one of the others too before it was fetched.
+//!
+//! `fixtures/before-slots.tar.gz` was written by the last program whose frontier knew no slots: a crawl of nine pages at
+//! 127.0.0.1:18734 that was killed after six, while its host was leased, with another host blocked.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,8 +15,12 @@ use serde_json::Value;
 const HOST: &str = "http://127.0.0.1:18733";
 
 fn of_format_1() -> Seine {
+    unpacked("format-1.tar.gz")
+}
+
+fn unpacked(fixture: &str) -> Seine {
     let seine = Seine::new();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/format-1.tar.gz");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
     let mut tar = Command::new("tar");
     tar.arg("-xzf").arg(fixture).args(["--strip-components=1", "-C"]).arg(seine.data());
     assert!(tar.status().expect("tar can be started").success());
@@ -68,6 +75,23 @@ fn a_directory_of_the_first_format_opens_with_all_that_it_holds_and_goes_on() {
     // What waits is tried; nobody listens there.
     let run = seine.crawl(&format!("{HOST}/"), &["--name", "rivers", "--delay", "0", "--attempts", "1"]);
     assert_eq!((run.code, run.count("indexed"), run.count("failed")), (0, 3, 1), "{run:?}");
+}
+
+#[test]
+fn a_frontier_of_before_there_were_slots_is_read_as_it_is_and_goes_on() {
+    let seine = unpacked("before-slots.tar.gz");
+    let checked = json(&seine, &["frontier", "check", "--json"]);
+    assert_eq!((&checked["sound"], &checked["log_entries"]), (&true.into(), &6.into()), "{checked}");
+    let shown = json(&seine, &["crawls", "show", "rivers", "--json"]);
+    assert_eq!((&shown["pages"], &shown["queued"]), (&6.into(), &3.into()), "{shown}");
+    let blocked = seine.run(&["hosts", "list", "--json"]);
+    assert!(String::from_utf8_lossy(&blocked.stdout).contains("spam.example.org"), "{blocked:?}");
+    // What waits is tried; nobody listens there.
+    let flags = ["--name", "rivers", "--delay", "0", "--attempts", "1"];
+    let run = seine.crawl("http://127.0.0.1:18734/", &flags);
+    assert_eq!((run.code, run.count("pages"), run.count("failed")), (0, 6, 3), "{run:?}");
+    let checked = json(&seine, &["frontier", "check", "--json"]);
+    assert_eq!(checked["sound"], true, "{checked}");
 }
 
 #[test]
