@@ -7,7 +7,7 @@
 //! Invariant: as long as answers are applied in the order they came, every URL is handed out once, and always the
 //! smallest place that is known.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use seine_proto::monitor::v1 as contract;
 
@@ -65,7 +65,7 @@ pub struct Window {
     held: BTreeMap<Place, QueuedUrl>,
     horizon: Horizon,
     /// Handed out and not yet known to be settled: an answer that was on its way may bring them again.
-    handed_out: BTreeSet<Place>,
+    handed_out: BTreeMap<Place, Box<str>>,
     /// The place behind which the outstanding question asks.
     asked_behind: Option<Place>,
     capacity: usize,
@@ -80,7 +80,7 @@ impl Default for Window {
 impl Window {
     fn with_capacity(capacity: usize) -> Self {
         let horizon = Horizon::At(Place::start());
-        Self { held: BTreeMap::new(), horizon, handed_out: BTreeSet::new(), asked_behind: None, capacity }
+        Self { held: BTreeMap::new(), horizon, handed_out: BTreeMap::new(), asked_behind: None, capacity }
     }
 
     /// Takes the first URLs of the lease, or the answer to [`Window::question`].
@@ -138,7 +138,7 @@ impl Window {
 
     /// Handed out and not settled.
     pub fn under_way(&self) -> impl Iterator<Item = &Place> {
-        self.handed_out.iter()
+        self.handed_out.keys()
     }
 
     pub fn first(&self) -> Option<&QueuedUrl> {
@@ -147,7 +147,7 @@ impl Window {
 
     pub fn take_first(&mut self) -> Option<QueuedUrl> {
         let (place, queued) = self.held.pop_first()?;
-        self.handed_out.insert(place);
+        self.handed_out.insert(place, queued.url.clone());
         Some(queued)
     }
 
@@ -181,9 +181,15 @@ impl Window {
     }
 
     fn hold(&mut self, queued: QueuedUrl) {
-        if !self.handed_out.contains(&queued.place) {
+        if !self.handed_out.contains_key(&queued.place) && !self.is_found_anew(&queued) {
             self.held.insert(queued.place.clone(), queued);
         }
+    }
+
+    /// Whether a URL that is under way comes at another place: the Monitor that gave it out ended before that was durable, and
+    /// the next one has found it anew. It is settled there.
+    fn is_found_anew(&self, queued: &QueuedUrl) -> bool {
+        queued.revisit.is_none() && self.handed_out.values().any(|url| *url == queued.url)
     }
 
     fn give_up_excess(&mut self) {

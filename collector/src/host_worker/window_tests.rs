@@ -1,6 +1,6 @@
 //! The window against a model of the Monitor that answers late, in order, as the real one does.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -39,6 +39,22 @@ fn discoveries_join_up_to_the_horizon_and_wait_behind_it() {
     window.answer(places(&[25]), true);
     assert_eq!(take_all(&mut window), places(&[25]));
     assert!(window.is_exhausted());
+}
+
+#[test]
+fn a_url_that_is_under_way_is_not_handed_out_at_the_place_where_the_next_monitor_found_it_anew() {
+    let mut window = Window::default();
+    window.answer(places(&[10]), true);
+    let under_way = window.take_first().unwrap();
+    window.ask_anew();
+    let anew = QueuedUrl { place: queued(30).place, ..under_way.clone() };
+    window.discovered([anew.clone()]);
+    window.question();
+    window.answer([queued(20), anew.clone()], true);
+    assert_eq!(take_all(&mut window), places(&[20]));
+    window.settled(&under_way.place);
+    window.discovered([anew.clone()]);
+    assert_eq!(take_all(&mut window), [anew], "the Monitor would not send it if it were settled");
 }
 
 #[test]

@@ -165,6 +165,16 @@ impl Frontier {
         Ok(())
     }
 
+    /// Where a URL is queued, if it is.
+    pub fn place_of(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Place>> {
+        let at = self.url_at(crawl, url);
+        let seen = self.store.get(at.slot, Table::Seen, &at.key)?;
+        Ok(match seen.map(|seen| Seen::decode(&seen)).transpose()? {
+            Some(Seen::Queued { place, .. }) => Some(place),
+            _ => None,
+        })
+    }
+
     pub fn known(&self, crawl: CrawlId, url: &CanonicalUrl) -> Result<Option<Known>> {
         let at = self.url_at(crawl, url);
         let (slot, host) = (at.slot, at.host());

@@ -1,7 +1,8 @@
 //! Taking in the links of a page: scope and the crawl's rules first, then the sieve.
 //!
 //! Answered at once, without waiting for the disk: the settlement of the page follows in the same log, so a page is
-//! never settled without its links, and what a crash loses here is found again when the page is fetched again.
+//! never settled without its links, and what a crash loses here is found again when the collector says it again, or when the
+//! page is fetched again.
 
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Discover, Discovered, Strategy, monitor_message::Message};
@@ -24,20 +25,20 @@ impl Keeper {
             Some(lease) => {
                 let (crawl, host) = (lease.crawl, lease.host.clone());
                 let place = Place::from_slice(&discover.from_place);
-                let parent = place.map(|place| self.frontier.queued(crawl, &host, place)).transpose()?.flatten();
-                match parent {
-                    Some(parent) if parent.url == discover.from_url && discover.sitemaps => {
+                let parent = place.map(|place| self.waiting(crawl, &host, &discover.from_url, place)).transpose()?;
+                match parent.flatten().map(|parent| parent.entry) {
+                    Some(parent) if discover.sitemaps => {
                         self.take_in_sitemaps(crawl, &parent, discover)?;
                         Vec::new()
                     }
-                    Some(parent) if parent.url == discover.from_url => {
+                    Some(parent) => {
                         let new = self.take_in(crawl, &parent, discover)?;
                         // A crawl that has all its pages wants no new ones now; they stay queued.
                         let wanted = self.pages_left_for(crawl, &host)? != Some(0);
                         let same_host = new.into_iter().filter(|candidate| wanted && candidate.host == host);
                         same_host.map(|c| queued_url(Queued { place: c.place, entry: c.entry })).collect()
                     }
-                    _ => Vec::new(),
+                    None => Vec::new(),
                 }
             }
             None => Vec::new(),

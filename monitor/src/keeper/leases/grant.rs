@@ -334,7 +334,13 @@ impl Keeper {
         let limit = (want.limit as usize).clamp(1, URLS_PER_MESSAGE);
         let under_way = want.under_way.iter().filter_map(|place| Place::from_slice(place)).collect();
         let stretch = self.wanted_stretch(crawl, &host, Place::from_slice(&want.after_place), limit, &under_way)?;
-        self.send(session, Message::Urls(urls(want.token, stretch)));
+        let message = Message::Urls(urls(want.token, stretch));
+        // What other hosts' pages link to may be lost with this process, where the store is none of this machine, and found
+        // again only after it was fetched.
+        match self.frontier.loads() {
+            true => self.send_durably(session, message),
+            false => self.send(session, message),
+        }
         Ok(())
     }
 

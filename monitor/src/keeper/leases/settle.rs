@@ -4,14 +4,14 @@ use seine_common::host::HostKey;
 use seine_common::url::CanonicalUrl;
 use seine_proto::monitor::v1::{Outcome, OutcomeKind, Settle, Settled, monitor_message::Message};
 
-use crate::Result;
-use crate::frontier::Settlement;
+use crate::frontier::{Queued, Settlement};
 use crate::keeper::Keeper;
 use crate::lease::table::SessionId;
-use crate::place::Place;
+use crate::place::{Class, Place};
 use crate::politeness::{self, Skip};
 use crate::record::{CrawlId, QueueEntry, Trouble};
 use crate::visit;
+use crate::{MonitorError, Result};
 
 impl Keeper {
     pub(crate) fn settle(&mut self, session: SessionId, settle: Settle) -> Result<()> {
@@ -43,10 +43,10 @@ impl Keeper {
     ) -> Result<()> {
         let now = self.clock.now_ms();
         let saved = outcome.kind() == OutcomeKind::Saved;
-        let entry = self.frontier.queued(crawl, host, place)?;
-        let is_retry = entry.as_ref().is_some_and(|entry| entry.attempts > 0);
+        let waiting = self.waiting(crawl, host, url, place)?;
+        let is_retry = waiting.as_ref().is_some_and(|waiting| waiting.entry.attempts > 0);
         self.note_behaviour(token, crawl, host, &outcome, is_retry, now)?;
-        let Some(entry) = entry else {
+        let Some(Queued { place, entry }) = waiting else {
             return if saved { self.withdraw_if_forgotten(crawl, url) } else { Ok(()) };
         };
         let max_attempts = self.crawls[&crawl].record.settings.max_attempts();
@@ -69,6 +69,25 @@ impl Keeper {
             }
         }
         Ok(())
+    }
+
+    /// A URL that a collector works on, where it is queued. That may be another place than the collector was told: it is told
+    /// of a URL before that is durable, and when the Monitor ends then, the next one finds the URL anew and may give the place
+    /// to another.
+    pub(super) fn waiting(&self, crawl: CrawlId, host: &HostKey, url: &str, told: Place) -> Result<Option<Queued>> {
+        let at = |place| {
+            let entry = self.frontier.queued(crawl, host, place)?.filter(|entry| entry.url == url);
+            Ok::<_, MonitorError>(entry.map(|entry| Queued { place, entry }))
+        };
+        if let Some(waiting) = at(told)? {
+            return Ok(Some(waiting));
+        }
+        let Ok(url) = CanonicalUrl::parse(url) else { return Ok(None) };
+        // The next visit of a page that was settled is not the one that is settled here.
+        match self.frontier.place_of(crawl, &url)?.filter(|place| place.class() != Class::Revisit) {
+            Some(place) => at(place),
+            None => Ok(None),
+        }
     }
 
     /// Pages are promised to leases one by one, bytes are not: when there are enough, what is handed out is taken back.

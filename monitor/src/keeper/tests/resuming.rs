@@ -206,3 +206,30 @@ fn a_collector_that_says_nothing_gets_nothing_more_and_its_hosts_go_to_another()
     assert_eq!(urls(&bench.hear_lease()).len(), SEEDS.len());
     assert_eq!(bench.keeper.collectors.len(), 1, "the silent one has to come again");
 }
+
+/// A place that no URL has.
+fn elsewhere(url: &QueuedUrl) -> QueuedUrl {
+    let mut place = url.place.to_vec();
+    *place.last_mut().unwrap() ^= 0x80;
+    QueuedUrl { place: place.into(), ..url.clone() }
+}
+
+#[test]
+fn a_page_told_of_by_a_monitor_that_lost_it_is_settled_where_the_next_one_found_it_and_nothing_else_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new(dir.path(), Clock::manual(1_000_000), false);
+    bench.add(crawl("c", &SEEDS));
+    let lease = bench.hear_lease();
+    let [first, second, third] = urls(&lease).try_into().unwrap();
+    let links = bench.discover(lease.token, &elsewhere(&first), &["http://a.test/4"], false);
+    assert_eq!(links.len(), 1, "it is told of the links too");
+    bench.settle(lease.token, &elsewhere(&first), saved());
+    assert!(!bench.hear_settled().stale);
+    // The place that it was told of has been given to another.
+    bench.settle(lease.token, &QueuedUrl { place: second.place.clone(), ..links[0].clone() }, saved());
+    assert!(!bench.hear_settled().stale);
+    assert_eq!(bench.keeper.status(CrawlId(1)).unwrap().pages, 2);
+    bench.say(collector_message::Message::WantUrls(WantUrls { token: lease.token, limit: 512, ..WantUrls::default() }));
+    let monitor_message::Message::Urls(rest) = bench.hear() else { panic!("wanted URLs are sent") };
+    assert_eq!(rest.urls, [second, third]);
+}
