@@ -234,7 +234,7 @@ impl Process {
                 None => Home::Disk(data.tier(MONITOR_DIR)?),
             };
             let of_monitor = nodes.clone();
-            let opened = frontier::blocking(move || Monitor::open(home, settings, Clock::System, of_monitor));
+            let opened = frontier::blocking(move || Monitor::open(&home, settings, Clock::System, of_monitor));
             let monitor = opened.await.map_err(Failure::failed)?;
             let registry = cluster.registry.clone().expect("a process with the Monitor has its books");
             routes.add_service(MembershipService::new(nodes.clone(), registry.clone(), monitor.saw_epoch()));

@@ -23,6 +23,7 @@ mod upkeep;
 mod sampling;
 mod draining;
 mod loading;
+mod last_known;
 mod clock;
 mod durable;
 #[cfg(test)]
@@ -58,6 +59,7 @@ use crate::{MonitorError, Result};
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
 use forget::ForgottenPages;
+use last_known::LastKnown;
 use seine_node::membership::{NodeTable, NodeTrouble, SawEpoch};
 
 /// Commands waiting for the keeper; a full channel slows the senders down.
@@ -179,21 +181,22 @@ pub struct Monitor {
     thread: Arc<std::sync::Mutex<Option<JoinHandle<()>>>>,
     end: ThreadEnd,
     health: StoreHealth,
+    last_known: LastKnown,
 }
 
 impl Monitor {
     /// Opens the frontier and starts the keeper, which hands nothing out while one of the nodes says so. Must be called within
     /// a tokio runtime; waits for the disk, or for the store.
-    pub fn open(home: Home, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
+    pub fn open(home: &Home, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
         crate::metrics::describe();
-        let store: Box<dyn Store> = match &home {
+        let store: Box<dyn Store> = match home {
             Home::Disk(path) => Box::new(
                 RocksStore::open(path, config.frontier_memory).map_err(|error| MonitorError::open(path, error))?,
             ),
             Home::Shared(store, ownership) => Box::new(RedisStore::open(store, ownership, config.frontier_memory)),
         };
         let health = store.health();
-        let frontier = Frontier::over_boxed(store).map_err(|error| match &home {
+        let frontier = Frontier::over_boxed(store).map_err(|error| match home {
             Home::Disk(path) => MonitorError::open(path, error),
             Home::Shared(..) => error,
         })?;
@@ -202,7 +205,13 @@ impl Monitor {
         let runtime = tokio::runtime::Handle::current();
         let (thread, end) = panics::spawn_thread("monitor-keeper", move || keeper.run(receiver, &runtime))
             .expect("a thread can be started");
-        Ok(Self { commands, thread: Arc::new(std::sync::Mutex::new(Some(thread))), end, health })
+        Ok(Self {
+            commands,
+            thread: Arc::new(std::sync::Mutex::new(Some(thread))),
+            end,
+            health,
+            last_known: LastKnown::default(),
+        })
     }
 
     /// Returns when the keeper has ended: asked to, or because its store failed or it panicked.
@@ -244,9 +253,30 @@ impl Monitor {
         })
     }
 
-    /// Why the frontier's store does not answer, once it has been silent for a while.
-    pub fn store_trouble(&self) -> Option<String> {
-        self.health.trouble()
+    /// As it is; as it was, with the reason, while the frontier's store does not answer.
+    pub(crate) async fn crawl(&self, name: String) -> Result<CrawlStatus> {
+        match self.ask(|answer| Command::Crawl { name: name.clone(), answer }).await {
+            Ok(status) => {
+                self.last_known.keep(&status);
+                Ok(status)
+            }
+            Err(MonitorError::StoreAway(reason)) => {
+                self.last_known.of(&name, &reason).ok_or(MonitorError::StoreAway(reason))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same of all.
+    pub(crate) async fn crawls(&self) -> Result<Vec<CrawlStatus>> {
+        match self.ask(|answer| Command::Crawls { answer }).await {
+            Ok(statuses) => {
+                self.last_known.keep_all(&statuses);
+                Ok(statuses)
+            }
+            Err(MonitorError::StoreAway(reason)) => Ok(self.last_known.all(&reason)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns with the reason when the store has been silent for a while: whoever asks need not wait as long as it does.

@@ -39,7 +39,7 @@ pub fn measure(report: &mut FrontierReport, urls: u64) -> anyhow::Result<()> {
         for candidate in pages.iter().flatten() {
             frontier.reads_of_link(&mut reads, CRAWL, &candidate.url);
         }
-        frontier.load(reads)?;
+        frontier.load(&reads)?;
         for candidates in &pages {
             taken += frontier.admit(CRAWL, candidates, 0)?.iter().filter(|new| **new).count() as u64;
         }

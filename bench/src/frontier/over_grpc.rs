@@ -53,7 +53,7 @@ pub fn measure(report: &mut FrontierReport, urls: u64, directory: &Path) -> anyh
 async fn discover(pages: Vec<Vec<String>>, directory: &Path) -> anyhow::Result<f64> {
     let config = MonitorConfig { durability: Durability::Os, ..MonitorConfig::default() };
     let nodes = NodeTable::new(Clock::System);
-    let monitor = Monitor::open(Home::Disk(directory.to_owned()), config, Clock::System, nodes.clone())?;
+    let monitor = Monitor::open(&Home::Disk(directory.to_owned()), config, Clock::System, nodes.clone())?;
     let mut routes = RoutesBuilder::default();
     let registry = Registry::open(&directory.join("authority"), Clock::System)?;
     let access = Access { registry, own: String::new(), address: String::new() };

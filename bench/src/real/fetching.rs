@@ -57,7 +57,7 @@ async fn crawl(homes: &[String], connections: u32, directory: &Path) -> anyhow::
     std::fs::create_dir_all(directory)?;
     let nodes = NodeTable::new(Clock::System);
     let monitor =
-        Monitor::open(Home::Disk(directory.join("monitor")), MonitorConfig::default(), Clock::System, nodes.clone())?;
+        Monitor::open(&Home::Disk(directory.join("monitor")), MonitorConfig::default(), Clock::System, nodes.clone())?;
     let registry = Registry::open(&directory.join("authority"), Clock::System)?;
     let access = Access { registry, own: String::new(), address: String::new() };
     let (dialer, memory) = transport::in_memory();

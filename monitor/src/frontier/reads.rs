@@ -25,7 +25,7 @@ impl Frontier {
         self.store.loads()
     }
 
-    pub fn load(&self, reads: Reads) -> Result<()> {
+    pub fn load(&self, reads: &Reads) -> Result<()> {
         if reads.0.is_empty() { Ok(()) } else { block_on(self.store.load(&reads.0)) }
     }
 

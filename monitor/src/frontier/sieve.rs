@@ -16,6 +16,9 @@ use crate::record::{CrawlId, QueueEntry};
 use crate::store::{Batch, Slot, Table, Ticket};
 use crate::{MonitorError, Result};
 
+/// URLs of a page that are written together where a batch holds others up.
+const WRITTEN_TOGETHER: usize = 200;
+
 /// Where a seen URL stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
@@ -74,6 +77,25 @@ impl Frontier {
     /// Admits those that the crawl has never seen, and says which, in the order given. One already queued at a greater
     /// depth takes the smaller one, its place stays.
     pub fn admit(&mut self, crawl: CrawlId, candidates: &[Candidate], now_ms: i64) -> Result<Vec<bool>> {
+        if !self.store.loads() {
+            return self.admit_together(crawl, candidates, now_ms, Ticket::default());
+        }
+        // Who waits for the last of them waits for all.
+        let (mut admitted, mut before) = (Vec::with_capacity(candidates.len()), Ticket::default());
+        for some in candidates.chunks(WRITTEN_TOGETHER) {
+            admitted.extend(self.admit_together(crawl, some, now_ms, before)?);
+            before = self.last_links;
+        }
+        Ok(admitted)
+    }
+
+    fn admit_together(
+        &mut self,
+        crawl: CrawlId,
+        candidates: &[Candidate],
+        now_ms: i64,
+        after: Ticket,
+    ) -> Result<Vec<bool>> {
         let mut keyed: Vec<_> =
             candidates.iter().enumerate().map(|(position, c)| self.keyed(crawl, position, c)).collect();
         // Sorted by key; of equal ones the first given stays first.
@@ -82,6 +104,7 @@ impl Frontier {
         let found = self.store.get_sorted(Table::Seen, &keys)?;
         let mut admitted = vec![false; candidates.len()];
         let mut batch = Batch::at_home();
+        batch.after(after);
         let mut hosts: HashMap<HostAt, &HostKey> = HashMap::new();
         let mut last: Option<&UrlAt> = None;
         let mut counted_at: Option<Slot> = None;

@@ -29,7 +29,7 @@ impl Keeper {
                 }
             }
         }
-        self.frontier.load(reads)
+        self.frontier.load(&reads)
     }
 
     /// The first hosts that may be leased now. Those that are within reach cost a look.
@@ -44,7 +44,7 @@ impl Keeper {
                 self.frontier.reads_of_host(&mut reads, crawl, &host);
             }
         }
-        self.frontier.load(reads)
+        self.frontier.load(&reads)
     }
 
     fn reads_of_links(&self, reads: &mut Reads, discover: &Discover) {

@@ -55,13 +55,13 @@ impl Admin for AdminService {
     }
 
     async fn list_crawls(&self, _: Request<ListCrawlsRequest>) -> Result<Response<ListCrawlsResponse>, Status> {
-        let crawls = self.monitor.ask(|answer| Command::Crawls { answer }).await?;
+        let crawls = self.monitor.crawls().await?;
         Ok(Response::new(ListCrawlsResponse { crawls }))
     }
 
     async fn get_crawl(&self, request: Request<GetCrawlRequest>) -> Result<Response<GetCrawlResponse>, Status> {
         let name = request.into_inner().name;
-        let status = self.monitor.ask(|answer| Command::Crawl { name, answer }).await?;
+        let status = self.monitor.crawl(name).await?;
         Ok(Response::new(GetCrawlResponse { status: Some(status) }))
     }
 

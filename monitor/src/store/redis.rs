@@ -33,7 +33,6 @@ use redis::Value;
 use super::{Batch, COUNTERS, Counted, Durable, Entry, Kind, Slot, Store, Table, Ticket, Walked, Wanted};
 use crate::{MonitorError, Result};
 use cluster::{Call, Cluster};
-use failure::Failure;
 pub use owner::{Owner, Ownership, SharedStore};
 use patience::{Patience, Troubles};
 use reach::{Found, Group, Reach, Rest};
@@ -112,10 +111,7 @@ impl RedisStore {
 
 impl Reading {
     fn ask_all(&mut self, calls: &[Call]) -> Result<Vec<Value>> {
-        self.cluster.ask_all(calls, &mut self.patience).map_err(|failure| match failure {
-            Failure::Stale(_) => MonitorError::NotOwner(failure.to_string()),
-            failure => MonitorError::StoreAway(failure.to_string()),
-        })
+        Ok(self.cluster.ask_all(calls, &mut self.patience)?)
     }
 
     /// Reads all these keys that are not within reach; those that are no more than a group are the beginning of a list.

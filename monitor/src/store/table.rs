@@ -99,7 +99,7 @@ impl Table {
     }
 
     /// The entries of a list, or the keys of a map, that lie together: those whose keys begin alike.
-    pub fn group<'k>(self, key: &'k [u8]) -> &'k [u8] {
+    pub fn group(self, key: &[u8]) -> &[u8] {
         let bytes = match self {
             Self::Seen | Self::Queue | Self::Retries | Self::Records => 12,
             Self::Heads | Self::Ready | Self::Visits | Self::Uses | Self::Contents => 4,

@@ -15,6 +15,7 @@ mod failing_disks;
 mod nodes;
 mod six_processes;
 mod standby;
+mod store_away;
 mod older_formats;
 mod rebuilding;
 mod damage;

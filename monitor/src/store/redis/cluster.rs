@@ -56,10 +56,13 @@ pub fn push(bytes: &mut Vec<u8>, word: &[u8]) {
     bytes.extend_from_slice(b"\r\n");
 }
 
+/// Whether what was asked for has been reached.
+pub type Accept = Box<dyn Fn(&Value) -> Result<(), Failure> + Send>;
+
 /// A command behind all those for a master. When its reply is not accepted, none of theirs is.
 pub struct Tail {
     pub command: Vec<u8>,
-    pub accept: Box<dyn Fn(&Value) -> Result<(), Failure> + Send>,
+    pub accept: Accept,
 }
 
 pub type Reply = Result<Value, Failure>;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use redis::{ServerError, ServerErrorKind};
 
+use crate::MonitorError;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// A node cannot be reached, or answers too late: another may have its slots by now.
@@ -56,6 +58,18 @@ impl Failure {
     /// Whether other nodes may have the slots now.
     pub fn asks_for_map(&self) -> bool {
         matches!(self, Self::Away { .. } | Self::Unwelcome { .. } | Self::Moved | Self::Busy(_))
+    }
+}
+
+impl From<Failure> for MonitorError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Stale(_) => Self::NotOwner(failure.to_string()),
+            Failure::Unwelcome { .. } | Failure::Refused(_) => {
+                Self::Invalid(format!("the frontier's store cannot be used: {failure}"))
+            }
+            _ => Self::StoreAway(failure.to_string()),
+        }
     }
 }
 

@@ -68,7 +68,7 @@ impl SharedStore {
     /// Looks whether the store is there and fit for it. Blocks.
     pub fn connect(settings: &RedisSettings) -> Result<Self> {
         let mut cluster = Cluster::new(settings).map_err(MonitorError::Invalid)?;
-        cluster.read_map().map_err(away)?;
+        cluster.read_map()?;
         super::fitness::check(&mut cluster)?;
         let inner = Inner { settings: settings.clone(), watching: Mutex::new(Watching { cluster, last: None }) };
         Ok(Self { inner: Arc::new(inner) })
@@ -80,7 +80,7 @@ impl SharedStore {
 
     /// The owner as the store has it, alive or not; `None` when the last one left politely, or there was none. Blocks.
     pub fn owner(&self) -> Result<Option<Owner>> {
-        let sign = self.watching().sign().map_err(away)?;
+        let sign = self.watching().sign()?;
         Ok((sign.epoch > 0 && !sign.is_free).then_some(Owner {
             node: sign.node,
             address: sign.address,
@@ -97,7 +97,7 @@ impl SharedStore {
             Err(failure) => {
                 // While nobody reaches the store the owner does not either, and that says nothing of it.
                 watching.last = None;
-                return Err(away(failure));
+                return Err(failure.into());
             }
         };
         let since = match &watching.last {
@@ -113,7 +113,7 @@ impl SharedStore {
             return Ok(None);
         }
         let call = scripts::take(sign.epoch, sign.beat, node, address);
-        let taken = watching.run(call).map_err(away)?;
+        let taken = watching.run(call)?;
         let Value::Int(epoch @ 1..) = taken else { return Ok(None) };
         watching.last = None;
         let (epoch, cluster) = (epoch as u64, watching.cluster.again());
@@ -194,16 +194,6 @@ pub fn pairs(answer: &Value) -> HashMap<Vec<u8>, Vec<u8>> {
     }
 }
 
-fn away(failure: Failure) -> MonitorError {
-    match failure {
-        Failure::Stale(_) => MonitorError::NotOwner(failure.to_string()),
-        Failure::Unwelcome { .. } | Failure::Refused(_) => {
-            MonitorError::Invalid(format!("the frontier's store cannot be used: {failure}"))
-        }
-        _ => MonitorError::StoreAway(failure.to_string()),
-    }
-}
-
 #[derive(Default)]
 struct State {
     lost: Option<String>,
@@ -238,7 +228,7 @@ impl Ownership {
         for first in (0..Slot::COUNT).step_by(usize::from(FENCED_AT_ONCE)) {
             let last = first.saturating_add(FENCED_AT_ONCE).min(Slot::COUNT);
             let calls: Vec<Call> = (first..last).map(|slot| scripts::fence(Slot(slot), epoch)).collect();
-            scripts::run(&mut cluster, &calls, &mut patience).map_err(away)?;
+            scripts::run(&mut cluster, &calls, &mut patience)?;
         }
         let books = Arc::new(Books { epoch, replicas, cluster: Mutex::new(cluster.again()) });
         let shared = Arc::<Shared>::default();
@@ -296,7 +286,7 @@ struct Books {
 impl Books {
     fn run(&self, call: Call, tail: Option<&Tail>) -> io::Result<Value> {
         let mut cluster = self.cluster.lock().unwrap_or_else(PoisonError::into_inner);
-        once(&mut cluster, call, tail).map_err(|failure| io::Error::other(away(failure)))
+        once(&mut cluster, call, tail).map_err(|failure| io::Error::other(MonitorError::from(failure)))
     }
 }
 

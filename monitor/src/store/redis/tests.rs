@@ -121,7 +121,7 @@ fn nothing_is_lost_or_counted_twice_while_a_third_of_the_slots_moves() {
 fn cluster_range(cluster: &StoreCluster, node: usize) -> (u16, u16) {
     let has = |slot: &u16| cluster.owner(*slot) == Some(node);
     let first = (0..Slot::COUNT).step_by(64).find(has).expect("it has slots");
-    let last = (0..Slot::COUNT).step_by(64).filter(has).last().expect("it has slots");
+    let last = (0..Slot::COUNT).step_by(64).rfind(has).expect("it has slots");
     (first, last)
 }
 
@@ -197,7 +197,7 @@ fn over_tls_with_a_password_it_is_the_same_and_without_either_it_is_refused() {
     for wrong in [
         RedisSettings { password: Some(Secret::new("another")), ..right.clone() },
         RedisSettings { tls: None, ..right.clone() },
-        RedisSettings { tls: Some(RedisTls { authority: None }), ..right.clone() },
+        RedisSettings { tls: Some(RedisTls { authority: None }), ..right },
     ] {
         let error = SharedStore::connect(&wrong).err().expect("it is refused").to_string();
         assert!(!error.contains(password) && !error.contains("tried again"), "{error}");
