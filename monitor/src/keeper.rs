@@ -242,9 +242,8 @@ impl Monitor {
             asked.await.ok()
         };
         tokio::select! {
-            Some(answer) = answered => return answer,
+            answered = answered => if let Some(answer) = answered { return answer },
             reason = self.store_away() => return Err(MonitorError::StoreAway(reason)),
-            else => {}
         }
         // Nobody answers because the keeper is about to end, or has ended.
         Err(match self.ended().await {

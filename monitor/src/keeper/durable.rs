@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use futures::executor::block_on;
 
 use super::Durability;
+use crate::MonitorError;
 use crate::store::Durable;
 
 /// Answers that may wait; the keeper slows down when the disk cannot keep up.
@@ -80,7 +81,11 @@ fn give_answers(
         if durability == Durability::Sync
             && let Err(error) = block_on(log.sync())
         {
-            tracing::error!(%error, "the frontier's log cannot be synced");
+            match &error {
+                // Another Monitor goes on, and nothing is lost.
+                MonitorError::NotOwner(_) => tracing::warn!(%error, "what was written last is not acknowledged"),
+                _ => tracing::error!(%error, "the frontier's log cannot be synced"),
+            }
             let _ = failed.set(error.to_string());
             return;
         }

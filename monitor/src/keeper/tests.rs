@@ -8,6 +8,7 @@ mod forgetting;
 mod leases;
 mod resuming;
 mod draining;
+mod ended;
 mod settings;
 mod sitemaps;
 mod troubles;

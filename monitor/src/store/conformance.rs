@@ -215,6 +215,28 @@ fn a_prefix_of_the_highest_bytes_has_an_end() {
 }
 
 #[test]
+fn a_key_that_is_the_beginning_of_another_is_a_key_of_its_own() {
+    on_each_kind(|open| {
+        let at = |host: &str| [b"10.0.0.1\0", host.as_bytes()].concat();
+        let write = |store: &mut dyn Store| {
+            put(store, HERE, Table::Addresses, &[(at("a.test"), ""), (at("a.test:8080"), ""), (at("b.test:81"), "")]);
+            block_on(store.syncer().sync()).unwrap();
+            let mut batch = Batch::at(HERE);
+            batch.delete(Table::Addresses, at("a.test"));
+            store.write(batch).unwrap();
+        };
+        twice(open, write, |store| {
+            let has = |host| store.has(HERE, Table::Addresses, &at(host)).unwrap();
+            assert_eq!(
+                [has("a.test"), has("a.test:8080"), has("b.test"), has("b.test:81")],
+                [false, true, false, true]
+            );
+            assert_eq!(store.scan(HERE, Table::Addresses, &at(""), &at(""), 9).unwrap().len(), 2);
+        });
+    });
+}
+
+#[test]
 fn a_deleted_key_is_not_found() {
     on_each_kind(|open| {
         let write = |store: &mut dyn Store| {

@@ -40,8 +40,9 @@ use writer::{Confirmation, Writer};
 
 /// Entries of a list that are read at least, where some are wanted.
 const LEAST_READ: usize = 64;
-/// The same of a list over all slots, of each.
-const LEAST_READ_OF_SLOT: usize = 16;
+/// The same of a list over all slots, of each; and where more than that are wanted.
+const READ_OF_SLOT: usize = 16;
+const MANY: usize = 1_000;
 /// Entries of a list over all slots that are kept.
 const MERGED_KEPT: usize = 200_000;
 /// Slots whose keys are looked at together in a walk.
@@ -198,8 +199,8 @@ impl Reading {
     }
 
     fn read_merged(&mut self, table: Table, group: &[u8], from: &[u8], limit: usize) -> Result<()> {
-        // So many that all of them together are more than enough, wherever they lie.
-        let count = limit.saturating_add(1).clamp(LEAST_READ_OF_SLOT, 1_000);
+        // A few of each slot are many together; whoever wants all has not many.
+        let count = if limit > MANY { MANY } else { READ_OF_SLOT };
         let groups: Vec<Group> = (0..Slot::COUNT).map(|slot| (Slot(slot), table, group.into())).collect();
         let calls: Vec<Call> = groups.iter().map(|group| stretch_of(group, from, count)).collect();
         let (mut all, mut end): (_, Option<Rest>) = (Vec::new(), None);
@@ -315,7 +316,7 @@ fn values_of(wanted: &[&Wanted]) -> Call {
     let group = table.group(key);
     let name = layout::group(*slot, *table, group);
     if is_list(*table) {
-        let [from, to] = layout::only(&key[group.len()..]);
+        let [from, to] = layout::only(*table, &key[group.len()..]);
         return Call::new(*slot, &[b"ZRANGEBYLEX", &name, &from, &to, b"LIMIT", b"0", b"1"]);
     }
     let fields = wanted.iter().map(|want| &want.key[group.len()..]);

@@ -25,6 +25,10 @@ pub fn check(cluster: &mut Cluster) -> Result<()> {
     }
     for (address, answer) in cluster.ask_masters(&[b"INFO", b"server"]) {
         let text = text(&answer);
+        // It tells a version of Redis that is not its own.
+        if field(&text, "kvrocks_version").is_some() {
+            continue;
+        }
         let version = field(&text, "valkey_version").or_else(|| field(&text, "redis_version")).unwrap_or_default();
         let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
         if major.is_some_and(|major| major < OLDEST_MAJOR) {

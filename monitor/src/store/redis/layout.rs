@@ -130,7 +130,11 @@ pub fn from(table: Table, rest: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The one entry with this key, as the bounds of a range.
-pub fn only(rest: &[u8]) -> [Vec<u8>; 2] {
+pub fn only(table: Table, rest: &[u8]) -> [Vec<u8>; 2] {
+    if let Kind::List { key_bytes: None } = table.kind() {
+        // Nothing stands behind a key, and one may be the beginning of another.
+        return [[b"[", rest].concat(), [b"[", rest].concat()];
+    }
     let end = after(rest).map_or_else(|| b"+".to_vec(), |next| [b"(", next.as_slice()].concat());
     [[b"[", rest].concat(), end]
 }
@@ -182,7 +186,9 @@ mod tests {
 
     #[test]
     fn the_only_entry_of_a_key_ends_before_the_next_key() {
+        let only = |rest: &[u8]| super::only(Table::Queue, rest);
         assert_eq!(only(&[1, 0xff]), [vec![b'[', 1, 0xff], vec![b'(', 2, 0]]);
         assert_eq!(only(&[0xff, 0xff]), [vec![b'[', 0xff, 0xff], b"+".to_vec()]);
+        assert_eq!(super::only(Table::Addresses, b"a"), [b"[a", b"[a"]);
     }
 }

@@ -128,7 +128,7 @@ impl Write {
                 let behind = &key[group.len()..];
                 if is_list {
                     if !matches!(net, Net::Insert(_)) {
-                        cleared.extend(layout::only(behind));
+                        cleared.extend(layout::only(table, behind));
                     }
                     if let Net::Insert(value) | Net::Put(value) = net {
                         set.extend([b"0".to_vec(), layout::member(behind, value)]);

@@ -12,8 +12,8 @@ use super::failure::Failure;
 use super::parcels::{Parcel, Write, waves};
 use super::patience::{Patience, Troubles};
 use super::scripts;
+use crate::Result;
 use crate::store::{Batch, Slot, Ticket};
-use crate::{MonitorError, Result};
 
 /// Changes that may wait; who writes more waits with them.
 const WAITING_CHANGES: usize = 200_000;
@@ -30,7 +30,7 @@ struct Waiting {
     confirmed: Ticket,
     /// Slots that turned out to lack what was confirmed before.
     losses: u64,
-    failed: Option<String>,
+    failed: Option<Failure>,
     ends: bool,
 }
 
@@ -83,7 +83,7 @@ impl Writer {
             waiting = self.shared.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
         if let Some(reason) = &waiting.failed {
-            return Err(MonitorError::NotOwner(reason.clone()));
+            return Err(reason.clone().into());
         }
         waiting.written.0 += 1;
         let ticket = waiting.written;
@@ -112,7 +112,7 @@ impl Confirmation {
         let written = waiting.written;
         while waiting.confirmed < written {
             if let Some(reason) = &waiting.failed {
-                return Err(MonitorError::NotOwner(reason.clone()));
+                return Err(reason.clone().into());
             }
             waiting = self.shared.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
@@ -138,7 +138,8 @@ impl Drop for Ended {
     fn drop(&mut self) {
         let mut waiting = self.0.lock();
         if waiting.confirmed < waiting.written || !waiting.ends {
-            waiting.failed.get_or_insert_with(|| "the thread that writes into the store has ended".to_owned());
+            let ended = || Failure::Refused("the thread that writes into it has ended".to_owned());
+            waiting.failed.get_or_insert_with(ended);
         }
         drop(waiting);
         self.0.changed.notify_all();
@@ -171,7 +172,7 @@ impl Sender {
             for wave in waves(&group) {
                 if let Err(failure) = self.send(wave) {
                     let mut waiting = shared.lock();
-                    waiting.failed = Some(failure.to_string());
+                    waiting.failed = Some(failure);
                     waiting.parcels.clear();
                     drop(waiting);
                     shared.changed.notify_all();
