@@ -1,4 +1,4 @@
-//! The one thread that owns the frontier, the leases and the crawls, and the handle with which others reach it.
+//! The one thread that owns the frontier, the leases and the crawls. Others reach it by a [handle](Monitor).
 //!
 //! Commands come through a bounded channel and are handled one at a time, so no lock is needed and messages of one
 //! collector keep their order. What must be durable before it is answered goes to `durable`, whose thread syncs the
@@ -7,6 +7,7 @@
 //! Life cycle: [`Monitor::open`] recovers the leases that collectors may have → commands, grants and expiry until
 //! [`Monitor::close`], which says goodbye to collectors and syncs.
 
+mod handle;
 mod admin;
 mod settings;
 mod states;
@@ -30,16 +31,12 @@ mod durable;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures::executor::block_on;
 use seine_common::clock::Clock;
 use seine_common::config::Config;
 use seine_common::host::HostKey;
-use seine_common::panics::{self, ThreadEnd};
 use seine_proto::monitor::v1::{
     AddCrawlRequest, AddCrawlResponse, BlockHostsRequest, BlockHostsResponse, CollectorMessage, Crawl, CrawlStatus,
     ExplainResponse, GetHostResponse, Goodbye, Hello, HostBlock, ListHostsRequest, ListHostsResponse, MonitorMessage,
@@ -54,24 +51,20 @@ use crate::frontier::Frontier;
 use crate::lease::table::{Holder, LeaseTable, SessionId};
 use crate::record::{CrawlId, CrawlRecord, ForgettingRecord};
 use crate::slots::SlotMap;
-use crate::store::{DEFAULT_MEMORY_BYTES, Ownership, RedisStore, RocksStore, SharedStore, Store, StoreHealth};
+use crate::store::DEFAULT_MEMORY_BYTES;
 use crate::{MonitorError, Result};
 use durable::DurableAnswers;
 pub(crate) use explain::state_name;
 use forget::ForgottenPages;
-use last_known::LastKnown;
-use seine_node::membership::{NodeTable, NodeTrouble, SawEpoch};
+pub use handle::{Home, Monitor};
+use seine_node::membership::{NodeTable, NodeTrouble};
 
 /// Commands waiting for the keeper; a full channel slows the senders down.
-const COMMANDS: usize = 1024;
+pub(crate) const COMMANDS: usize = 1024;
 /// Messages waiting for a collector. One that reads so slowly that it fills up is cut off.
 pub(crate) const MESSAGES_TO_COLLECTOR: usize = 16 * 1024;
 /// Expiry and pressure are looked at this often, grants whenever something changes.
 const TICK: Duration = Duration::from_millis(100);
-/// How often it is looked whether the store answers, while somebody waits for it.
-const LOOK_AT_STORE: Duration = Duration::from_millis(500);
-/// How long the end waits for a store that is away.
-const STORE_MAY_TAKE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
 pub struct MonitorConfig {
@@ -101,14 +94,6 @@ pub enum Durability {
     Sync,
     /// Against a killed process: left to the operating system.
     Os,
-}
-
-/// Where the frontier is kept.
-pub enum Home {
-    /// In a directory of this machine.
-    Disk(PathBuf),
-    /// In a store that other Monitors reach too, as long as it belongs to this one.
-    Shared(SharedStore, Arc<Ownership>),
 }
 
 impl Default for MonitorConfig {
@@ -173,135 +158,6 @@ pub(crate) enum Command {
 }
 
 pub(crate) type Answer<T> = oneshot::Sender<Result<T>>;
-
-/// Handle to the Monitor. Clones reach the same one.
-#[derive(Clone)]
-pub struct Monitor {
-    pub(crate) commands: mpsc::Sender<Command>,
-    thread: Arc<std::sync::Mutex<Option<JoinHandle<()>>>>,
-    end: ThreadEnd,
-    health: StoreHealth,
-    last_known: LastKnown,
-}
-
-impl Monitor {
-    /// Opens the frontier and starts the keeper, which hands nothing out while one of the nodes says so. Must be called within
-    /// a tokio runtime; waits for the disk, or for the store.
-    pub fn open(home: &Home, config: MonitorConfig, clock: Clock, nodes: NodeTable) -> Result<Self> {
-        crate::metrics::describe();
-        let store: Box<dyn Store> = match home {
-            Home::Disk(path) => Box::new(
-                RocksStore::open(path, config.frontier_memory).map_err(|error| MonitorError::open(path, error))?,
-            ),
-            Home::Shared(store, ownership) => Box::new(RedisStore::open(store, ownership, config.frontier_memory)),
-        };
-        let health = store.health();
-        let frontier = Frontier::over_boxed(store).map_err(|error| match home {
-            Home::Disk(path) => MonitorError::open(path, error),
-            Home::Shared(..) => error,
-        })?;
-        let (commands, receiver) = mpsc::channel(COMMANDS);
-        let keeper = Keeper::new(frontier, config, clock, nodes)?;
-        let runtime = tokio::runtime::Handle::current();
-        let (thread, end) = panics::spawn_thread("monitor-keeper", move || keeper.run(receiver, &runtime))
-            .expect("a thread can be started");
-        Ok(Self {
-            commands,
-            thread: Arc::new(std::sync::Mutex::new(Some(thread))),
-            end,
-            health,
-            last_known: LastKnown::default(),
-        })
-    }
-
-    /// Returns when the keeper has ended: asked to, or because its store failed or it panicked.
-    pub fn ended(&self) -> impl Future<Output = std::result::Result<(), String>> + Send + 'static {
-        self.end.clone().wait()
-    }
-
-    /// Lets a collector finish the hosts that it has and gives it no others, from now on and after restarts; or takes that
-    /// back. Gives the number of leases that it has now.
-    pub async fn drain(&self, collector: &str, undo: bool) -> Result<u32> {
-        let node = collector.to_owned();
-        self.ask(|answer| Command::Drain { node, undo, answer }).await
-    }
-
-    /// Told of the highest epoch in a filesaver's log: no lease of that epoch or a lower one is granted from then on.
-    pub fn saw_epoch(&self) -> SawEpoch {
-        let this = self.clone();
-        Arc::new(move |epoch| {
-            let this = this.clone();
-            Box::pin(async move { Ok(this.ask(|answer| Command::SawEpoch { epoch, answer }).await?) })
-        })
-    }
-
-    pub(crate) async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T> {
-        let (answer, asked) = oneshot::channel();
-        let answered = async {
-            self.commands.send(command(answer)).await.ok()?;
-            asked.await.ok()
-        };
-        tokio::select! {
-            answered = answered => if let Some(answer) = answered { return answer },
-            reason = self.store_away() => return Err(MonitorError::StoreAway(reason)),
-        }
-        // Nobody answers because the keeper is about to end, or has ended.
-        Err(match self.ended().await {
-            Err(reason) => MonitorError::Stopped(reason),
-            Ok(()) => MonitorError::Closed,
-        })
-    }
-
-    /// As it is; as it was, with the reason, while the frontier's store does not answer.
-    pub(crate) async fn crawl(&self, name: String) -> Result<CrawlStatus> {
-        match self.ask(|answer| Command::Crawl { name: name.clone(), answer }).await {
-            Ok(status) => {
-                self.last_known.keep(&status);
-                Ok(status)
-            }
-            Err(MonitorError::StoreAway(reason)) => {
-                self.last_known.of(&name, &reason).ok_or(MonitorError::StoreAway(reason))
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The same of all.
-    pub(crate) async fn crawls(&self) -> Result<Vec<CrawlStatus>> {
-        match self.ask(|answer| Command::Crawls { answer }).await {
-            Ok(statuses) => {
-                self.last_known.keep_all(&statuses);
-                Ok(statuses)
-            }
-            Err(MonitorError::StoreAway(reason)) => Ok(self.last_known.all(&reason)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns with the reason when the store has been silent for a while: whoever asks need not wait as long as it does.
-    async fn store_away(&self) -> String {
-        loop {
-            if let Some(reason) = self.health.trouble() {
-                return reason;
-            }
-            tokio::time::sleep(LOOK_AT_STORE).await;
-        }
-    }
-
-    /// Says goodbye to collectors, makes everything durable and ends the keeper. A store that does not answer by then is given
-    /// up: what it has not confirmed was not acknowledged.
-    pub async fn close(&self) {
-        let _ = self.commands.send(Command::Close).await;
-        let thread = self.thread.lock().expect("nothing panics while holding this lock").take();
-        if let Some(thread) = thread {
-            let mut joined = tokio::task::spawn_blocking(move || thread.join());
-            if tokio::time::timeout(STORE_MAY_TAKE, &mut joined).await.is_err() {
-                self.health.give_up();
-                let _ = joined.await;
-            }
-        }
-    }
-}
 
 /// The way to a collector.
 pub(crate) type MessagesToCollector = mpsc::Sender<MonitorMessage>;

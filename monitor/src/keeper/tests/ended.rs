@@ -1,8 +1,11 @@
 //! Whoever asks a Monitor whose keeper has ended is answered, and does not wait for it.
 
+use std::sync::Arc;
+
 use tokio::time::timeout;
 
 use super::*;
+use crate::store::SharedStore;
 use crate::tests_support::Valkey;
 
 async fn assert_refused(monitor: &Monitor) {
