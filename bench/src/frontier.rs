@@ -43,7 +43,7 @@ pub struct FrontierReport {
     pub cluster_urls: u64,
     #[serde(default)]
     pub cluster_urls_per_second: f64,
-    /// Of all servers together.
+    /// Summed over all servers.
     #[serde(default)]
     pub cluster_cpu_us_per_url: f64,
     #[serde(default)]

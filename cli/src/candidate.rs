@@ -45,7 +45,7 @@ const LOSS_IS_KNOWN_WITHIN: Duration = Duration::from_secs(2);
 /// Nobody samples them while it stands by.
 const METRICS_OF_MONITOR: &str = "seine_monitor_";
 
-/// What is asked for.
+/// The command line and the settings.
 pub struct Candidate {
     /// The monitor among them.
     pub roles: BTreeSet<&'static str>,
@@ -80,9 +80,9 @@ impl Door {
     }
 }
 
-/// How a machine becomes a member that may be none yet.
+/// The way in, for a machine that may not be a member yet.
 pub struct Joining {
-    /// Of the Monitor, HOST:PORT.
+    /// The Monitor's address, HOST:PORT.
     pub monitor: String,
     pub token: Option<JoinToken>,
 }

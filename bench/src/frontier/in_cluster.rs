@@ -56,7 +56,7 @@ pub fn measure(report: &mut FrontierReport, urls: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Of keys of one kind, with their names and what the server needs for them.
+/// The memory of keys of one kind, their names and the server's own share included.
 fn bytes_per_entry(cluster: &StoreCluster, letter: u8, count: &str) -> anyhow::Result<f64> {
     let (mut bytes, mut entries, mut keys) = (0, 0, 0);
     for master in cluster.masters() {

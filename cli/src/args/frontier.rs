@@ -28,8 +28,8 @@ pub enum FrontierCommand {
     },
     /// Put back what a store lost: URLs, records, hosts, counters
     ///
-    /// What is in the description logs and not in the frontier is recorded as the log has it and visited again. URLs of which only
-    /// fingerprints are left are looked for in seeds, redirects and the links of logged pages. No page is deleted.
+    /// Pages that are in the description logs and not in the frontier are recorded as the log has them and visited again. URLs
+    /// of which only fingerprints are left are looked for in seeds, redirects and the links of logged pages. No page is deleted.
     Repair {
         #[command(flatten)]
         place: FrontierPlace,
@@ -50,7 +50,7 @@ Interrupted, it goes on where it was when it is called again. Afterwards set [fr
     },
 }
 
-/// Where the frontier is.
+/// The directory, and how to tell the outcome.
 #[derive(Args)]
 pub struct FrontierPlace {
     /// Data directory of the Monitor

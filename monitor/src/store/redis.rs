@@ -69,10 +69,6 @@ impl RedisStore {
         Self { reading: RefCell::new(reading), writer, troubles, _ownership: Arc::clone(ownership) }
     }
 
-    pub fn health(&self) -> StoreHealth {
-        StoreHealth(Arc::clone(&self.troubles))
-    }
-
     fn reading(&self) -> std::cell::RefMut<'_, Reading> {
         let mut reading = self.reading.borrow_mut();
         let (confirmed, losses) = self.writer.confirmed();
